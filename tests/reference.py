@@ -84,3 +84,23 @@ def cohesion(X, labels, rectify=True):
     singletons = sum(1 for label in set(labels) if list(labels).count(label) == 1)
     mu_intra = (sum(inside) + singletons * mu_global) / (len(inside) + singletons)
     return mu_global, mu_intra, mu_intra / mu_global
+
+
+def nearest_other(result):
+    """Return, by distinct text, how much higher its cosine with the nearest other center is than with its own.
+
+    The name of that group comes with it; mixed groups are left out. One text and one center after another.
+    """
+    found = {}
+    X = result.embedded().X.astype(float)
+    for i, text in enumerate(result.corpus.distinct):
+        own, others = None, []
+        for code, center in enumerate(result.centers.astype(float)):
+            cosine = float(X[i] @ center) / float(np.sqrt(X[i] @ X[i]) * np.sqrt(center @ center))
+            if code == result.distinct_codes[i]:
+                own = cosine
+            elif not result.clusters[code].is_mixed:
+                others.append((cosine, result.clusters[code].name))
+        if own is not None and others:
+            found[text] = max(others)[0] - own, max(others)[1]
+    return found

@@ -104,3 +104,33 @@ def open_page(tab):
     for event, listener in listeners.items():
         tab.remove_listener(event, listener)
     assert problems == []
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as api:
+        browser = launch(api)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_served(browser):
+    """Open a served page, and fail on any error and on any request to another server."""
+    problems, contexts = [], []
+
+    def open_(server):
+        contexts.append(browser.new_context())
+        page = contexts[-1].new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", lambda dialog: (problems.append(f"dialog: {dialog.message}"), dialog.accept()))
+        page.on("request", lambda one: one.url.startswith((server.address, "blob:")) or problems.append(one.url))
+        page.goto(server.address)
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []

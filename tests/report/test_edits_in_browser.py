@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from browser import needs_browser
 from in_browser import move_to
+from reference import nearest_other
 from report_data import quick_map
 
 import textspectra as ts
@@ -148,22 +149,29 @@ def open_misfits(page):
     page.wait_for_function("document.querySelector('#work-view .muted')?.textContent.includes('nearer')")
 
 
+def listed_texts(page):
+    """Return the texts in the list, each with how much nearer it is and the name of the nearer group."""
+    return page.evaluate(
+        """Object.fromEntries(textspectra.misfits.find().map(({ i, node, margin }) =>
+            [textspectra.map.texts[i], [margin, textspectra.state.nameOf(node)]]))"""
+    )
+
+
 def test_texts_that_fit_badly_are_nearer_to_another_group(open_page, wrong_report, wrong):
     page = open_page(wrong_report)
     open_misfits(page)
     found = page.evaluate("textspectra.misfits.find()")
-    assert page.inner_text("#work-view .muted").startswith(f"{len(found)} of 480 different texts are nearer ")
+    note = page.inner_text("#work-view .muted")
+    assert note.startswith(f"{len(found)} of 480 different texts are nearer to the center of another group: ")
+    assert note.endswith("Texts that you moved are not listed.")
     margins = [one["margin"] for one in found]
     assert margins == sorted(margins, reverse=True)
-    X = wrong.embedded().X / np.linalg.norm(wrong.embedded().X, axis=1, keepdims=True)
-    cosines = X @ (wrong.centers / np.linalg.norm(wrong.centers, axis=1, keepdims=True)).T
-    own = cosines[np.arange(480), wrong.distinct_codes]
-    exact = dict(zip(wrong.corpus.distinct, cosines.max(axis=1) - own, strict=True))
-    texts = [page.evaluate("(i) => textspectra.map.texts[i]", one["i"]) for one in found]
-    shown = np.array([exact[text] for text in texts])
-    assert np.abs(shown - margins).mean() < 0.05  # the page knows the centers of other groups in some directions
-    expected = {text for text, margin in exact.items() if margin > 0}
-    assert len(expected & set(texts)) >= 0.9 * max(len(expected), len(texts))
+    expected = {text: margin for text, margin in nearest_other(wrong).items() if margin[0] >= 0.01}
+    listed = listed_texts(page)
+    assert {text: (pytest.approx(margin, abs=1e-4), name) for text, (margin, name) in expected.items()} == {
+        text: tuple(entry) for text, entry in listed.items()
+    }
+    texts = list(listed)
     assert page.locator(".misfits .text").all_text_contents() == texts[:50]
     assert page.evaluate("document.activeElement.id") == "work-view"
     assert len(found) > 50
@@ -223,6 +231,49 @@ def test_checked_texts_move_to_their_nearer_groups_in_one_step_and_do_not_come_b
     page.wait_for_function("location.hash.includes('edits')")
     again = open_page(wrong_report, page.evaluate("location.hash"))
     assert not {one["i"] for one in again.evaluate("textspectra.misfits.find()")} & moved
+
+
+MOVE = """([i, node]) => {
+    const { state, tree } = textspectra;
+    state.edit("", state.grouping().move([i], tree.ownersAt(state.k)[tree.ranges[node][0]]), [i]);
+}"""
+
+
+def test_a_text_that_was_moved_and_moved_back_is_not_listed_again(open_page, wrong_report):
+    page = open_page(wrong_report)
+    first, *others = page.evaluate("textspectra.misfits.find()")
+    page.evaluate(MOVE, [first["i"], first["node"]])
+    page.evaluate(MOVE, [first["i"], first["own"]])
+    assert page.evaluate("textspectra.misfits.find()") == others  # the groups are the same as before
+    page.wait_for_function("location.hash.includes('edits')")
+    page = open_page(wrong_report, page.evaluate("location.hash"))
+    assert page.evaluate("textspectra.misfits.find()") == others
+    page.evaluate(
+        "([one, other]) => textspectra.state.edit('', textspectra.state.grouping().merge([one, other]))",
+        [first["own"], first["node"]],
+    )
+    left = {one["i"] for one in page.evaluate("textspectra.misfits.find()")}
+    assert left < {one["i"] for one in others}
+    for _ in range(2):
+        page.click("#undo")
+    assert page.evaluate("textspectra.misfits.find()[0].i") == first["i"]
+
+
+def test_the_list_says_which_groups_it_compares(open_page, wrong_report):
+    page = open_page(wrong_report)
+    open_misfits(page)
+    found = page.evaluate("textspectra.misfits.find()")
+    page.evaluate(MOVE, [found[0]["i"], found[0]["node"]])
+    as_of = " Groups are compared as they were when this page was made"
+    assert page.inner_text("#work-view .muted").endswith(f"{as_of}.")
+    left = page.evaluate("textspectra.misfits.find()")
+    assert [one["i"] for one in left] == [one["i"] for one in found[1:]]
+    pair = [left[0]["own"], left[0]["node"]]
+    page.evaluate("(pair) => textspectra.state.edit('', textspectra.state.grouping().merge(pair))", pair)
+    assert page.inner_text("#work-view .muted").endswith(f"{as_of}, without 1 newer group.")
+    listed = page.evaluate("textspectra.misfits.find()")
+    assert 0 < len(listed) < len(left)
+    assert not {node for one in listed for node in (one["own"], one["node"])} & set(pair)
 
 
 @pytest.mark.parametrize("width", [1440, 390])

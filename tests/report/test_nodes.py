@@ -4,10 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from reference import nearest_other
 from report_data import contents, cut_labels, similarities, unpack
 
 import textspectra as ts
-from textspectra.report.nodes import DIRECTIONS, similarity_between
+from textspectra.report.nodes import DIRECTIONS, pack_misfits, similarity_between
 from textspectra.report.tree import report_levels, report_tree
 
 
@@ -126,3 +127,38 @@ def test_a_result_of_one_text_has_parts():
     meta, _, _ = contents(ts.cluster_texts(["alone", ""], embeddings=[[1, 0], [0, 0]]))
     assert meta["parts"]["distinct"] == [1]
     assert meta["parts"]["between"] is None
+
+
+def misfits(result):
+    """Return the texts that the page lists as nearer to another group, with how much and the name of that group."""
+    gaps, own, nearer, margins = np.frombuffer(unpack(pack_misfits(report_tree(result))), "<u4").reshape(4, -1)
+    rows = np.cumsum(gaps, dtype=np.intp)
+    assert result.codes[rows].tolist() == own.tolist()
+    names = [result.clusters[code].name for code in nearer]
+    return dict(zip([result.corpus.rows[row] for row in rows], zip(margins / 10_000, names, strict=True), strict=True))
+
+
+def test_misfits_are_nearer_to_another_group_by_exact_cosines(result):
+    spoiled = result.regroup(np.where(np.arange(len(result.distinct_codes)) % 7, result.distinct_codes, 0))
+    target = next(iter(misfits(spoiled).values()))[1]
+    mixed = [replace(cluster, is_mixed=cluster.is_mixed or cluster.name == target) for cluster in spoiled.clusters]
+    with_mixed = replace(spoiled, clusters=tuple(mixed))
+    for grouped in (result, spoiled, with_mixed, result.cut(40)):
+        exact = nearest_other(grouped)
+        found = misfits(grouped)
+        for text, (margin, name) in found.items():
+            assert (margin, name) == (pytest.approx(exact[text][0], abs=1e-4), exact[text][1])
+        # Those within float32 of the least margin may be on either side.
+        assert {text for text, (margin, _) in exact.items() if margin > 0.01 + 1e-6} <= set(found)
+        assert all(exact[text][0] > 0.01 - 1e-6 for text in found)
+    assert len(misfits(spoiled)) > 50
+    assert target not in {name for _, name in misfits(with_mixed).values()}
+
+
+def test_texts_that_were_moved_by_hand_are_no_misfits(result):
+    spoiled = result.regroup(np.where(np.arange(len(result.distinct_codes)) % 7, result.distinct_codes, 0))
+    before = misfits(spoiled)
+    moved = [result.corpus.distinct.index(text) for text in list(before)[:3]]
+    assert list(misfits(replace(spoiled, moved_by_hand=np.array(moved)))) == list(before)[3:]
+    everything = np.arange(len(result.distinct_codes))
+    assert misfits(replace(spoiled, moved_by_hand=everything)) == {}

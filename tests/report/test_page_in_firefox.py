@@ -44,9 +44,8 @@ def merge_two(browser):
 def move_a_misfit(browser):
     browser.evaluate("document.getElementById('misfits').click()")
     browser.wait_for("document.querySelector('.misfits input')")
-    first = "textspectra.misfits.find().then(([one]) => %s)"
-    name = browser.evaluate(first % "textspectra.state.nameOf(one.node)")
-    i = browser.evaluate(first % "one.i")
+    i, node = browser.evaluate("textspectra.misfits.find().map(({ i, node }) => [i, node])[0]")
+    name = browser.evaluate(f"textspectra.state.nameOf({node})")
     browser.evaluate("document.querySelector('.misfits input').click()")
     browser.evaluate("document.querySelector('#work-view .edit-actions button').click()")
     owner = f"textspectra.tree.ownersAt(textspectra.state.k)[{i}]"

@@ -1,39 +1,15 @@
 """The Save button of a page that is served, in Chromium."""
 
+import numpy as np
 import pytest
-from browser import launch, needs_browser
+from browser import needs_browser
+from reference import nearest_other
+from report_data import quick_map
 from served import load, names_in_table, serving
 
+import textspectra as ts
+from textspectra.report.saving import report_path
 from textspectra.report.serving import MODEL_CHANGED
-
-
-@pytest.fixture(scope="module")
-def browser():
-    playwright = pytest.importorskip("playwright.sync_api")
-    with playwright.sync_playwright() as api:
-        browser = launch(api)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture
-def open_served(browser):
-    """Open a served page, and fail on any error and on any request to another server."""
-    problems, contexts = [], []
-
-    def open_(server):
-        contexts.append(browser.new_context())
-        page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("request", lambda one: one.url.startswith((server.address, "blob:")) or problems.append(one.url))
-        page.goto(server.address)
-        page.wait_for_selector("html[data-ready]")
-        return page
-
-    yield open_
-    for context in contexts:
-        context.close()
-    assert problems == []
 
 
 def merge_two(page):
@@ -87,6 +63,68 @@ def test_edits_are_saved_and_the_page_stays_as_it_is(open_served, model):
         assert page.evaluate("textspectra.state.nameOf(textspectra.tree.cut(6)[0])") == "another name"
         assert page.is_hidden("#other-link")
         assert page.is_disabled("#save")
+
+
+LISTED = """Object.fromEntries(textspectra.misfits.find().map(({ i, node, margin }) =>
+    [textspectra.map.texts[i], [margin, textspectra.state.nameOf(node)]]))"""
+
+
+def check_misfits(page, model, moved=()):
+    """Check that the page lists what is nearer to another group of the model, except texts that were moved."""
+    exact = {text: found for text, found in nearest_other(load(model)).items() if found[0] >= 0.01}
+    listed = page.evaluate(LISTED)
+    assert listed == {
+        text: [pytest.approx(margin, abs=1e-4), name] for text, (margin, name) in exact.items() if text not in moved
+    }
+    return list(listed)
+
+
+def spoil(model):
+    """Put every eighth text of a model into another group."""
+    result = load(model)
+    codes = np.where(np.arange(120) % 8, result.codes, (result.codes + 1) % 6)
+    spoiled = ts.describe_texts(result.corpus.rows, codes, embeddings=np.load(model.with_name("x.npy")))
+    spoiled.save(model, overwrite=True)
+    with quick_map():
+        spoiled.report(report_path(model), overwrite=True)
+
+
+@needs_browser
+def test_texts_that_fit_badly_are_compared_again_when_they_are_saved(open_served, model):
+    spoil(model)
+    with serving(model) as server:
+        page = open_served(server)
+        first = check_misfits(page, model)
+        assert len(first) >= 10
+        page.click("#misfits")
+        for box in page.locator(".misfits input").all()[:4]:
+            box.check()
+        page.click("#work-view .edit-actions button")
+        assert "when this page was made." in page.text_content("#work-view .muted")
+        saved(page, "Saved: ")
+        assert "as they were" not in page.text_content("#work-view .muted")
+        moved = first[:4]
+        second = check_misfits(page, model, moved)
+        assert not set(second) & set(moved)
+        # Merged, and reloaded; then a text is moved to a group where it does not belong.
+        page.click("#work-view .back")
+        merge_two(page)
+        saved(page, "Saved: ")
+        check_misfits(page, model, moved)
+        page.reload()
+        page.wait_for_selector("html[data-ready]")
+        check_misfits(page, model, moved)
+        wrong = page.evaluate(
+            """() => {
+                const { state, tree, misfits, map } = textspectra;
+                const i = tree.ranges[tree.base.nodes[0]][0];
+                state.edit("", state.grouping().move([i], tree.base.nodes[1]), [i]);
+                return map.texts[i];
+            }"""
+        )
+        saved(page, "Saved: ")
+        check_misfits(page, model, [*moved, wrong])
+        assert len(load(model).moved_by_hand) == 5
 
 
 @needs_browser

@@ -1,9 +1,12 @@
 """The server of a page: what it saves, what it refuses, and when it ends."""
 
 import http.client
+import json
 import shutil
 import socket
 import threading
+import tracemalloc
+from contextlib import suppress
 
 import pytest
 from report_data import quick_map, read_page
@@ -14,6 +17,7 @@ from textspectra.files import lock
 from textspectra.report import serving as module
 from textspectra.report.saving import model_version, report_path
 from textspectra.report.serving import MAX_CONNECTIONS, OpenModel, serve_report
+from textspectra.report.tree import report_levels
 
 
 @pytest.fixture
@@ -138,7 +142,13 @@ HOSTILE = {
     "encoded traversal": ({"name": "%2e%2e/%2e%2e/etc/passwd"}, 404, NOTHING),
     "a file of the model": ({"name": "x.model/clustering.json"}, 404, NOTHING),
     "garbage": ({"body": "\x00{"}, 400, NO_JSON),
-    "deep": ({"body": "[" * 100_000}, 400, NO_JSON),
+    "deep": ({"body": "[" * 10**6}, 400, NO_JSON),
+    "deep and closed": ({"body": '{"format": ' + "[" * 10**6 + "]" * 10**6 + "}"}, 400, NO_JSON),
+    "two lengths": ({"Content_Length": "5, 5"}, 411, LENGTH),
+    "absolute address": ({"path": "http://evil.example/save"}, 403, ADDRESS),
+    "traversal before the token": ({"path": "/../../etc/passwd"}, 403, ADDRESS),
+    "zero byte": ({"name": "save%00.html"}, 404, NOTHING),
+    "question": ({"name": "save?file=/etc/passwd"}, 404, NOTHING),
     "another format": (
         {"body": "{}"}, 400, "What the page sent was not written by “Download JSON” of a report of this version.",
     ),
@@ -166,6 +176,38 @@ def test_a_state_of_another_model_is_refused(server, model):
     assert contents(model) == before
 
 
+UNFIT = "The state does not fit the model, whose groups have changed since the report was made."
+DAMAGED = "The state is damaged: its clusters cannot be read. Download the JSON file from the report again."
+WRONG_EDITS = {
+    "a group that does not exist": ({"cluster": 99}, DAMAGED),
+    "a negative group": ({"cluster": -1}, DAMAGED),
+    "a group that is text": ({"cluster": "0"}, DAMAGED),
+    "parts that do not exist": ({"parts": [[0, 10**9]]}, DAMAGED),
+    "parts of another group": ({"parts": [[0, 2**62]]}, DAMAGED),
+    "no parts": ({"parts": [], "moved": []}, DAMAGED),
+    "a row that does not exist": ({"moved": [10**9]}, DAMAGED),
+    "a negative row": ({"moved": [-1]}, DAMAGED),
+    "a huge row": ({"moved": [10**30]}, DAMAGED),
+    "a row twice": ({"moved": [3, 3]}, DAMAGED),
+    "another size": ({"size": 1}, UNFIT),
+    "a huge size": ({"size": 10**400}, UNFIT),
+    "a blank name": ({"name": " \t"}, "The names in the state are blank or not all different."),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), WRONG_EDITS.values(), ids=WRONG_EDITS)
+def test_edits_of_what_does_not_exist_are_refused(server, model, change, message):
+    before, result = contents(model), load(model)
+    levels, finest = report_levels(result)
+    codes = [int(result.distinct_codes[finest == leaf][0]) for leaf in range(levels.k)]
+    state = json.loads(state_of(result, edited=True))
+    for number, cluster in enumerate(state["clusters"]):
+        cluster |= {"parts": [[leaf, leaf + 1] for leaf, code in enumerate(codes) if code == number], "moved": []}
+    state["clusters"][0] |= change
+    assert ask(server, "POST", "save", json.dumps(state))[:2] == (400, {"message": message})
+    assert contents(model) == before
+
+
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "TRACE"])
 def test_other_methods_are_refused(server, method):
     assert ask(server, method)[:2] == (501, {"message": "This request is not understood."})
@@ -185,6 +227,8 @@ def talk(server, *pieces):
 def test_what_is_not_http_is_refused(server):
     assert b"This request is not understood." in talk(server, b"\x16\x03\x01 hello TLS\r\n\r\n")
     assert b"403" in talk(server, b"GET /\r\n\r\n")
+    hosts = f"Host: {server.hosts[0]}\r\nHost: evil.example\r\n"
+    assert NAME.encode() in talk(server, f"GET /{server.token}/ HTTP/1.1\r\n{hosts}\r\n".encode())
     assert b"403" in talk(server, b"GET /\xff\xfe\xc3/ HTTP/1.1\r\n\r\n")
 
 
@@ -198,11 +242,73 @@ def test_a_slow_client_is_cut_off(model):
         assert ask(server, "GET")[0] == 200
 
 
+def test_a_client_that_does_not_read_is_cut_off(model, monkeypatch):
+    monkeypatch.setattr(module, "ANSWER_SECONDS", 0.1)
+    with serving(model) as server, socket.create_connection(("127.0.0.1", server.server_port)) as connection:
+        monkeypatch.setattr(server.model, "page", lambda: "x" * 2**26)  # more than the buffers of the system take
+        connection.sendall(f"GET /{server.token}/ HTTP/1.1\r\nHost: {server.hosts[0]}\r\n\r\n".encode())
+        assert connection.recv(4) == b"HTTP"
+        for thread in threading.enumerate():
+            if "process_request_thread" in thread.name:
+                thread.join(20)
+                assert not thread.is_alive()
+
+
+def test_of_requests_that_come_together_only_the_first_counts(server, model):
+    def post(name):
+        body = state_of(load(model), {0: name})
+        head = f"POST /{server.token}/save HTTP/1.1\r\nHost: {server.hosts[0]}\r\nOrigin: http://{server.hosts[0]}\r\n"
+        return f"{head}Model-Version: {server.model.version}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+
+    assert talk(server, post("first") + post("second")).count(b"HTTP/1.") == 1
+    assert load(model).clusters[0].name == "first"
+    assert server.model.saves == 1
+
+
+def test_a_large_body_is_not_read(server):
+    head = f"POST /{server.token}/save HTTP/1.1\r\nHost: {server.hosts[0]}\r\nOrigin: http://{server.hosts[0]}\r\n"
+    for length, chunk in ((f"Content-Length: {2**30}", b"x" * 2**20), ("Transfer-Encoding: chunked", CHUNK)):
+        sent = 0
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=30) as connection:
+            connection.sendall(f"{head}{length}\r\n\r\n".encode())
+            with suppress(ConnectionError):
+                while sent < 2**30:
+                    sent += connection.send(chunk)
+        assert sent < 2**26  # what the buffers of the system take
+
+
+CHUNK = b"100000\r\n" + b"x" * 2**20 + b"\r\n"
+
+
+def test_many_hostile_requests_leave_nothing_behind(server):
+    wrong = [{"token": "A" * 32}, {"Host": "evil.example"}, {"Content_Length": str(10**9)}, {"body": "[" * 10_000}]
+
+    def attack(times):
+        for _ in range(times):
+            for request in wrong:
+                ask(server, "POST", **{"name": "save", "body": "", **request})
+        talk(server, b"\xff\r\n\r\n")  # the threads of the others have ended by now, or nearly so
+
+    attack(5)
+    threads = threading.active_count()
+    tracemalloc.start()
+    attack(1)
+    before = tracemalloc.get_traced_memory()[0]
+    attack(50)
+    grown = tracemalloc.get_traced_memory()[0] - before
+    tracemalloc.stop()
+    assert grown < 2**20
+    assert threading.active_count() <= threads + 2
+
+
 def test_more_connections_than_pages_need_are_refused(server):
     idle = [socket.create_connection(("127.0.0.1", server.server_port)) for _ in range(MAX_CONNECTIONS)]
     assert talk(server) == b""
     for connection in idle:
         connection.close()
+    while not (answer := talk(server, b"GET / HTTP/1.1\r\n\r\n")):  # until they are noticed
+        pass
+    assert ADDRESS.encode() in answer
 
 
 class Page:

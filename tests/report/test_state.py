@@ -1,11 +1,14 @@
 """What was set in the page, back in the result."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from report_data import cut_labels
 
+import textspectra as ts
 from textspectra.errors import UserError
 from textspectra.report.build import corpus_fingerprint, grouping_mark
 from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
@@ -211,3 +214,29 @@ def test_other_files_are_no_states(tmp_path, text, message):
     path.write_text(text)
     with pytest.raises(UserError, match=message):
         read_state(path)
+
+
+def test_texts_that_were_moved_by_hand_stay_remembered(result, tmp_path):
+    groups = members(result)
+    content = edited_content(result, [
+        (cluster.label, cluster.name, groups[cluster.label]) for cluster in result.clusters
+    ])  # fmt: skip
+    rows = {label: result.corpus.first_rows[texts[:2]].tolist() for label, texts in groups.items()}
+    first, second, *_ = content["clusters"]
+    first["moved"], second["moved"] = rows[first["cluster"]], rows[second["cluster"]]  # moved, and back where they were
+    expected = sorted(result.corpus.codes[first["moved"] + second["moved"]].tolist())
+    changed = apply_state(result, parse_state(content))
+    assert np.array_equal(changed.distinct_codes, result.distinct_codes)
+    assert result.moved_by_hand.tolist() == []
+    changed.save(tmp_path / "model")
+    loaded = replace(ts.TextClustering.load(tmp_path / "model"), known_embeddings=result.known_embeddings)
+    new = [result.corpus.rows[first["moved"][0]], "a new text"]
+    X = result.embeddings()[[first["moved"][0], 5]]
+    updated = loaded.update(new, embeddings=X)
+    merged = updated.merge([cluster.label for cluster in updated.clusters[:2]])
+    for later in (changed, loaded, updated, merged, merged.cut(4), loaded.rename(0, "other")):
+        assert later.moved_by_hand.tolist() == expected
+        assert [later.corpus.distinct[text] for text in expected] == [result.corpus.distinct[text] for text in expected]
+    again = apply_state(loaded, parse_state(content))
+    assert again.moved_by_hand.tolist() == expected
+    assert loaded.compare(new, embeddings=X).result.moved_by_hand.tolist() == [0]

@@ -340,10 +340,11 @@ def test_links_with_wrong_edits_are_ignored(open_page, report):
 
 
 def test_nothing_in_the_new_places_is_markup_or_a_formula(open_page, planted, tmp_path):
-    X, _ = planted(3, 60, noise=0.3)
+    X, truth = planted(3, 60, noise=0.3)
+    labels = np.where(np.arange(60) % 9 == 2, (truth + 1) % 3, truth)  # some fit badly
     signs = ["=1+1", " +1", "\u200b-1", '"@x', "＝1", "\t=1", "\ufeff＋2", "plain -1"]
     texts = [f"{PAYLOAD} <b>{i}</b> {'word' * (i % 3)}" for i in range(52)] + signs
-    result = ts.cluster_texts(texts, embeddings=X, n_clusters=3, show={PAYLOAD: [PAYLOAD] * 60})
+    result = ts.describe_texts(texts, labels, embeddings=X, show={PAYLOAD: [PAYLOAD] * 60})
     result = result.rename({0: PAYLOAD, 1: "<b>bold</b>", 2: "</script><script>globalThis.hacked=1</script>"})
     path = tmp_path / "hostile.html"
     with quick_map():

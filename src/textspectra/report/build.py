@@ -31,7 +31,7 @@ from ..texts.verdict import overriding_doubt, verdict_at
 from ..words.languages import STOP_WORDS
 from ..words.tokens import clean_text
 from .counts import describe_counts, describe_rows
-from .nodes import describe_nodes, describe_parts, node_cohesion
+from .nodes import describe_nodes, describe_parts, node_cohesion, pack_misfits
 from .page import pack_array, pack_json, packed_library, palette, render_page, shares_as_u2
 from .tree import ReportTree, describe_matrix, describe_profile, describe_shown_texts, report_tree
 
@@ -165,6 +165,7 @@ def report_blocks(
             **{name: data for name, (data, _) in sections.items()},
         }
     blocks = {"meta": pack_json(meta), "points": pack_array(shares_as_u2(points.T), "u2"), **text_blocks}
+    blocks["misfits"] = pack_misfits(tree)
     for _, further in sections.values():
         blocks |= further
     return blocks

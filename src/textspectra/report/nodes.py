@@ -30,6 +30,8 @@ DIRECTIONS = 32  # kept of each vector, along which the centers of the finest cl
 STEPS_PER_SIDE, REACH = 5, 2.7
 """Each coordinate is one of 11 steps, up to 2.7 standard deviations. Cosines to other groups are off by about 0.02."""
 
+LEAST_MARGIN = 0.01  # by which a text is listed as nearer to another group; less is not worth a look
+
 
 def describe_nodes(tree: ReportTree, points: F32, cohesion: F64) -> Section:
     """Return the data of the page on every node, and the blocks with its similarities.
@@ -255,3 +257,32 @@ def similarity_between(tree: ReportTree) -> F64:
     negative += negative.T
     linear = sums @ sums.T / np.outer(sizes, sizes)
     return np.asarray(np.maximum(linear - negative / np.maximum(np.outer(counts, counts), 1), 0))
+
+
+def pack_misfits(tree: ReportTree) -> str:
+    """Return a block with the shown texts that are nearer to the center of another group than to that of their own.
+
+    It has their first rows in the data as gaps, the positions in `clusters` of their group and of the nearest one, and
+    the differences of the cosines in units of 1/10,000. Texts that were moved by hand are not among them. The center of
+    a mixed group is near to texts of any kind, so no text is sent there.
+    """
+    result, block = tree.result, 4096
+    centers = unit_vectors(result.centers).astype(np.float32).T
+    mixed = [cluster.is_mixed for cluster in result.clusters]
+    texts = np.setdiff1d(tree.order, result.moved_by_hand)
+    own, nearest, margin = result.distinct_codes[texts], np.empty_like(texts), np.empty(len(texts), np.float32)
+
+    def compare(start: int) -> None:
+        part = slice(start, start + block)
+        cosines = take_units(tree.X, texts[part]) @ centers
+        of_own = np.take_along_axis(cosines, own[part, None], axis=1)[:, 0]
+        cosines[:, mixed] = -1
+        nearest[part] = cosines.argmax(axis=1)
+        margin[part] = cosines.max(axis=1) - of_own
+
+    run_tasks(compare, ((start,) for start in range(0, len(texts), block)), shared_memory=True)
+    found = np.flatnonzero(margin >= LEAST_MARGIN)
+    first_rows = result.corpus.first_rows[texts]
+    found = found[np.argsort(first_rows[found])]
+    gaps, steps = np.diff(first_rows[found], prepend=0), np.round(margin[found] * 10_000)
+    return pack_array(np.stack([gaps, own[found], nearest[found], steps]), "u4")

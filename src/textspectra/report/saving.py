@@ -165,9 +165,10 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
 def edits_in_words(changes: EditCounts) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
+    into = {"merged": "merged into", "split": "split into", "mixed": "exchanged texts and are now"}
     parts = {
         f"{plural(changes.renamed, 'group')} renamed": changes.renamed,
-        **{f"{plural(before, 'group')} {verb} into {after}": before for verb, (before, after) in regrouped.items()},
+        **{f"{plural(before, 'group')} {into[kind]} {after}": before for kind, (before, after) in regrouped.items()},
         f"{plural(changes.unchanged, 'group')} unchanged": changes.unchanged,
     }
     return ", ".join(part for part, number in parts.items() if number)

@@ -236,7 +236,8 @@ class PageHandler(BaseHTTPRequestHandler):
             saved = self.server.model.save(body, self.headers.get("Model-Version", ""))
             labels = {cluster.name: cluster.label for cluster in saved.after.clusters}
             notes = saved.notes[:1] if saved.blocks else saved.notes  # the reader has the page open
-            told = {"notes": notes, "version": saved.version, "labels": labels}
+            misfits = saved.blocks and saved.blocks["misfits"]
+            told = {"notes": notes, "version": saved.version, "labels": labels, "misfits": misfits}
             self._tell(200, edits_in_words(saved.changes), **told)
 
     @contextmanager

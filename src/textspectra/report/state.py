@@ -87,7 +87,7 @@ class StateCluster(NamedTuple):
     name: str
     size: int
     parts: list[tuple[int, int]]  # ranges of finest clusters of the report, if the groups were edited
-    moved: list[int]  # for each text that was moved into it, a row of the data
+    moved: list[int]  # for each of its texts that was moved by hand, a row of the data
 
 
 class State(NamedTuple):
@@ -192,8 +192,12 @@ def apply_state(
         raise UserError(CHANGED)
     changed, labels = (_regrouped if state.edited else _cut)(result, state.clusters, saved or result)
     changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
-    next_label = max(changed.next_label, (saved or result).next_label)
-    changed = replace(changed, next_label=next_label)
+    rows = [row for cluster in state.clusters for row in cluster.moved]
+    changed = replace(
+        changed,
+        next_label=max(changed.next_label, (saved or result).next_label),
+        moved_by_hand=np.union1d(result.moved_by_hand, result.corpus.codes[np.array(rows, np.intp)]),
+    )
     return replace(changed, recipe={**changed.recipe, APPLIED: _mark(changed, state)})
 
 

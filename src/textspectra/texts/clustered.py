@@ -98,6 +98,7 @@ class ClusteredTexts:
     history: tuple[Update, ...] = ()
     themes: tuple[Theme, ...] = ()
     stop_words: tuple[str, ...] = ()
+    moved_by_hand: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # distinct texts
     # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True

@@ -272,6 +272,7 @@ def _new_texts_alone(
     labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     gone = {cluster.name for cluster in model.clusters} - {cluster.name for cluster in kept.values()}
     named = with_names(clusters, labels, kept, gone)
+    by_hand = {model.corpus.distinct[text] for text in model.moved_by_hand}
     return replace(
         model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,
         distinct_codes=compact, distinct_similarity=similarity, centers=centers[filled], rule=rule.numbered(filled),
@@ -282,6 +283,7 @@ def _new_texts_alone(
         next_label=model.next_label + int((filled >= k).sum()),
         cohesion=report_if_defined(texts.vectors, compact[texts.counting], len(filled), random_state=0),
         details=details, tally=_tally_like(model, details, corpus.spread(compact, -1), len(filled)),
+        moved_by_hand=np.flatnonzero([text in by_hand for text in corpus.distinct]),
         k_estimate=None, hierarchy=None, reference=None, history=(),
     )  # fmt: skip
 

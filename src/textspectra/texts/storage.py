@@ -44,7 +44,7 @@ SUMMARY, ARRAYS, TEXTS = "clustering.json", "arrays.safetensors", "texts.parquet
 # Fields of a result that are in JSON, some of them with arrays, and fields that are only arrays.
 IN_SUMMARY = ("algorithm", "totals", "recipe", "history", "notes", "languages", "tally", "source", "next_label",
               "clusters", "themes", "cohesion", "k_estimate", "stop_words", "ignore_suggestion")  # fmt: skip
-IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference")
+IN_ARRAYS = ("distinct_codes", "distinct_similarity", "centers", "rule", "hierarchy", "reference", "moved_by_hand")
 SEGMENT, SHOWN = "by:", "show:"  # prefixes of the columns beside the texts; the column of dates is called time
 
 # Stored kinds of arrays by declared type: they may be narrower or wider than declared, and days are numbers.
@@ -56,6 +56,7 @@ ARRAY_AXES: dict[str, Sequence[str]] = {
     "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
     "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
     "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
+    "moved_by_hand": "h",
 }  # fmt: skip
 
 # Bounds of days, because the periods between the first and the last are counted.
@@ -174,6 +175,7 @@ def _upgrade(summary: Stored, arrays: Arrays) -> None:
     if summary["format"] == 3:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
+    arrays.setdefault("moved_by_hand", np.zeros(0, np.intp))
     absent: Stored = {"details": None, "tally": None, "history": [], "notes": [], "themes": [], "languages": {}}
     for name, value in (absent | {"keep_all": True, "ignore": [], "stop_words": [], "ignore_suggestion": []}).items():
         summary.setdefault(name, value)
@@ -332,6 +334,7 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
         made = np.arange(n_merges)[:, None] + n_merges + 1  # a merge joins clusters that were there before it
         yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
     yield result.reference is None or _within(result.reference.positions, 0, n_texts)
+    yield _within(result.moved_by_hand, 0, n_texts)
     if tally is not None:
         yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
         counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]

@@ -8,12 +8,14 @@ function bytesOf(letters) {
   return bytes;
 }
 
+export function inflate(letters) {
+  return new Response(new Blob([bytesOf(letters)]).stream().pipeThrough(new DecompressionStream("deflate")));
+}
+
 export function unpack(name) {
   const block = document.getElementById(`block-${name}`);
-  const bytes = bytesOf(block.textContent);
   block.remove(); // otherwise the packed data would stay in memory too
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-  return new Response(stream);
+  return inflate(block.textContent);
 }
 
 export async function unpackArray(name, Kind) {

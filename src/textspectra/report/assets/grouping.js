@@ -16,6 +16,7 @@ export class Grouping {
       for (const position of moved) left[this.home[tree.leaves[position]]].push(position);
     }
     this.left = left.map(ascending);
+    this.placed = this.#placed();
     this.#name();
     this.all = this.groups.map((group, i) => this.#node(group, this.left[i]));
     this.#number();
@@ -33,6 +34,14 @@ export class Grouping {
         color: tree.colors[node],
       })),
     );
+  }
+
+  // The texts of each group that were moved by hand, also those that are back where they were.
+  #placed() {
+    const goals = new Map(this.groups.flatMap(({ moved }, at) => moved.map((i) => [i, at])));
+    const placed = this.groups.map(() => []);
+    for (const i of this.movedByHand) placed[goals.get(i) ?? this.home[this.tree.leaves[i]]].push(i);
+    return placed.map(ascending);
   }
 
   at(node) {
@@ -164,12 +173,12 @@ export class Grouping {
 
   write() {
     return JSON.stringify(
-      this.groups.map(({ keeps, name, color, leaves, moved }) => [
+      this.groups.map(({ keeps, name, color, leaves }, at) => [
         keeps,
         name,
         this.tree.palette.indexOf(color),
         packNumbers(leaves),
-        packNumbers(moved),
+        packNumbers(this.placed[at]),
       ]),
     );
   }

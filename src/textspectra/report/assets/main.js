@@ -50,7 +50,7 @@ async function unpackMeasures(report) {
 }
 
 // The list of groups, and the actions on it.
-function work(report, map) {
+async function work(report, map) {
   report.words = new Words(report.texts, report.x.length, report.meta.stop_words);
   report.textRows = new TextRows(report);
   report.editing = new Editing(report);
@@ -60,7 +60,7 @@ function work(report, map) {
   report.takeAway = new TakeAway(report, map);
   new Picked(report, map);
   new Compare(report);
-  report.misfits = new Misfits(report);
+  report.misfits = new Misfits(report, await unpackArray("misfits", Uint32Array));
   new Outcome(report);
   report.lasso = new Lasso(report, map);
   new Saving(report);
@@ -119,7 +119,7 @@ async function start() {
   new FilterBar(report);
   if (state.filter.isActive) state.tell({ filter: true });
   report.texts = map.texts = await unpackJson("texts");
-  work(report, map);
+  await work(report, map);
   followPointer(state);
   report.rawShades = await unpackArray("raw", Uint8Array);
   report.rectifiedShades = await unpackArray("rectified", Uint8Array);

@@ -96,25 +96,6 @@ export class Measures {
     return bounded(sum / center.length);
   }
 
-  // A function that finds, among groups, the one whose center is the most similar to a text, except its own.
-  nearestAmong(nodes) {
-    const { width, vectors } = this;
-    const centers = nodes.map((node) => this.#center(node));
-    const starts = Float32Array.from(centers, ({ start, length }) => start / length);
-    const scaled = new Float32Array(nodes.length * width);
-    centers.forEach((center, at) => scaled.set(center.scaled.map((value) => value / center.length), at * width));
-    return (i, own) => {
-      let [best, most] = [own, -Infinity];
-      for (let at = 0, from = 0; at < nodes.length; at++, from += width) {
-        if (nodes[at] === own) continue;
-        let sum = starts[at];
-        for (let d = 0; d < width; d++) sum += scaled[from + d] * vectors[i * width + d];
-        if (sum > most) [best, most] = [nodes[at], sum];
-      }
-      return { node: best, value: bounded(most) };
-    };
-  }
-
   // Of the centers of two groups.
   alike(one, other) {
     const { tree } = this;

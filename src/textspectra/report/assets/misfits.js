@@ -1,13 +1,13 @@
-// Texts that are nearer to the center of another group than to that of their own, and moving them there.
+// Texts that are nearer to the center of another group than to that of their own, and moving them there. The package
+// compares them, by exact cosines: when the page is made, and at each save.
 import { count, element, make, number, shorten, sortedBy } from "./data.js";
 
 const MISFITS_SHOWN = 50; // at first, and with each "more"
-const SLICE = 12; // milliseconds of work, after which the page can react
-const BLOCK = 256; // texts between two looks at the clock
 
 export class Misfits {
-  constructor(report) {
-    Object.assign(this, report, { run: 0, checked: new Set(), shown: MISFITS_SHOWN });
+  constructor(report, table) {
+    Object.assign(this, report, { checked: new Set(), shown: MISFITS_SHOWN });
+    this.take(table, this.tree.base.nodes, "when this page was made");
     element("misfits").addEventListener("click", () => {
       this.shown = MISFITS_SHOWN;
       this.state.set({ work: { kind: "misfits" } });
@@ -17,44 +17,69 @@ export class Misfits {
     this.state.listen((changed) => (changed.work || changed.k || changed.names || changed.filter) && this.show());
   }
 
-  async show() {
-    const run = ++this.run; // a search for an earlier state ends
-    if (this.state.work?.kind !== "misfits") return;
-    this.checked.clear();
-    if (!element("work-view").querySelector(".misfits")) this.#draw([], "Comparing each text with all groups …");
-    const found = await this.find(() => run === this.run);
-    if (found) this.#draw(found, this.#note(found));
+  // A table of the package has four numbers for each text: the gap to its row in the data, the places of its group and of
+  // the nearer one among nodes, and how much nearer it is. Of a sample, the table may have other texts than this page.
+  take(table, nodes, when) {
+    if (this.counts.sampled && this.all) return;
+    const n = table.length / 4;
+    const { numbers, positions } = this.counts.rows;
+    const all = [];
+    for (let entry = 0, row = 0, at = 0; entry < n; entry++) {
+      row += table[entry];
+      while (numbers[at] < row) at++;
+      const [own, nearer, margin] = [1, 2, 3].map((column) => table[column * n + entry]);
+      if (numbers[at] === row) {
+        all.push({ i: positions[at], own: nodes[own], node: nodes[nearer], margin: margin / 1e4 });
+      }
+    }
+    Object.assign(this, { all: sortedBy(all, ({ margin }) => -margin), nodes, then: this.tree.owners(nodes), when });
+    this.show();
   }
 
-  // Texts with their nearer groups, the clearest first; null if it was called off. A text that was moved by hand stays.
-  async find(isWanted = () => true) {
-    const owners = this.tree.ownersAt(this.state.k);
-    const nearest = this.measures.nearestAmong(this.tree.cut(this.state.k));
-    const byHand = this.state.edits?.movedByHand ?? new Set();
-    const found = [];
-    let since = performance.now();
+  // The group of now for each compared one that has the same texts, except those that were moved by hand.
+  #continued(owners, byHand) {
+    const [now, before] = [new Map(), new Map()];
+    const put = (map, one, other) => map.set(one, map.has(one) && map.get(one) !== other ? null : other);
     for (let i = 0; i < owners.length; i++) {
-      if (i % BLOCK === 0 && performance.now() - since > SLICE) {
-        await new Promise((next) => setTimeout(next));
-        if (!isWanted()) return null;
-        since = performance.now();
-      }
-      if (!this.counts.texts[i] || byHand.has(i)) continue;
-      const { node, value } = nearest(i, owners[i]);
-      const margin = value - this.measures.similarity(owners[i], i);
-      if (margin > 0) found.push({ i, own: owners[i], node, value, margin });
+      if (byHand.has(i)) continue;
+      put(now, this.then[i], owners[i]);
+      put(before, owners[i], this.then[i]);
     }
-    return sortedBy(found, ({ margin }) => -margin);
+    return new Map([...now].filter(([one, other]) => other !== null && before.get(other) === one));
+  }
+
+  show() {
+    if (this.state.work?.kind !== "misfits") return;
+    this.checked.clear();
+    const found = this.find();
+    this.#draw(found, this.#note(found));
+  }
+
+  // Texts with their nearer groups, the clearest first. A text that was moved by hand stays.
+  find() {
+    const { state, tree, counts } = this;
+    const byHand = state.edits?.movedByHand ?? new Set();
+    const owners = tree.ownersAt(state.k);
+    const now = this.#continued(owners, byHand);
+    const groups = new Set(now.values());
+    this.compared = { groups, texts: counts.texts.reduce((n, rows, i) => n + (rows > 0 && groups.has(owners[i])), 0) };
+    return this.all.flatMap(({ i, own, node, margin }) => {
+      const isListed = counts.texts[i] && !byHand.has(i) && owners[i] === now.get(own) && now.has(node);
+      return isListed ? [{ i, own: owners[i], node: now.get(node), margin }] : [];
+    });
   }
 
   #note(found) {
-    const all = this.counts.texts.reduce((texts, rows) => texts + (rows > 0), 0);
-    if (!found.length) {
-      return "No text is nearer to the center of another group. Texts that you moved are not compared.";
-    }
-    return `${number.format(found.length)} of ${count(all, "different text")} ${
+    const { groups, texts } = this.compared;
+    const said = `${found.length ? number.format(found.length) : "None"} of ${count(texts, "different text")} ${
       found.length === 1 ? "is" : "are"
-    } nearer to the center of another group, by estimated similarities; the clearest first. Texts that you moved are not listed.`;
+    } nearer to the center of another group${
+      this.nodes.some((node) => this.tree.nodes.mixed[node]) ? " that is not mixed" : ""
+    }: the cosine is higher by 0.01 or more. Texts that you moved are not listed.`;
+    const all = this.tree.cut(this.state.k);
+    if (all.every((node) => this.nodes.includes(node))) return said;
+    const without = groups.size < all.length ? `, without ${count(all.length - groups.size, "newer group")}` : "";
+    return `${said} Groups are compared as they were ${this.when}${without}.`;
   }
 
   #draw(found, note) {
@@ -84,7 +109,7 @@ export class Misfits {
     this.#showChecked();
   }
 
-  #row({ i, own, node, value }) {
+  #row({ i, own, node, margin }) {
     const text = shorten(this.texts[i], 60);
     const box = make("input", { type: "checkbox", "aria-label": `Select ${text}`, "data-text": i });
     box.checked = this.checked.has(i);
@@ -94,7 +119,7 @@ export class Misfits {
     });
     const group = (one) => [this.groups.swatch(one), ` ${shorten(this.state.nameOf(one), 40)}`];
     const way = make("span", { class: "of-group", dir: "auto" }, ...group(own), " → ", ...group(node));
-    way.append(` (≈ ${value.toFixed(2)})`);
+    way.append(` (${margin.toFixed(2)} nearer)`);
     return make("li", {}, make("label", { class: "tick" }, box), this.textRows.row(own, i, way));
   }
 

@@ -1,5 +1,5 @@
 // The Save button: the groups and names go into the model, if the page comes from `textspectra open`.
-import { element, make } from "./data.js";
+import { element, inflate, make } from "./data.js";
 import { markSaved, writtenEdits } from "./unsaved.js";
 
 const AGAIN_AFTER = 1000; // milliseconds until a lost connection is tried again
@@ -9,10 +9,10 @@ const ENDED =
   "The program that saves has ended. Start textspectra open again in another tab, or keep your edits with Download JSON.";
 
 export class Saving {
-  constructor({ state, takeAway }) {
+  constructor({ state, takeAway, misfits }) {
     this.version = document.querySelector("meta[name=model-version]")?.content;
     if (!this.version) return; // opened as a file
-    Object.assign(this, { state, takeAway, saved: `${state.tree.base.k} `, isBusy: false, hasEnded: false });
+    Object.assign(this, { state, takeAway, misfits, saved: `${state.tree.base.k} `, isBusy: false, hasEnded: false });
     this.button = make("button", { type: "button", id: "save", title: "Save (Ctrl+S)", onclick: () => this.save() });
     this.notice = make("p", { id: "saved", class: "edited", role: "status" });
     document.querySelector(".edit-bar").append(this.button);
@@ -62,16 +62,22 @@ export class Saving {
   // Returns what to tell the reader.
   async #send(shown) {
     let response;
+    const nodes = new Map(this.state.tree.cut(this.state.k).map((node) => [this.state.nameOf(node), node]));
     try {
       const headers = { "Content-Type": "application/json", "Model-Version": this.version };
       response = await fetch("save", { method: "POST", headers, body: this.takeAway.json([]) });
     } catch {
       return "Not saved: there is no connection to textspectra.";
     }
-    const { message, notes, version, labels } = await response.json();
+    const { message, notes, version, labels, misfits } = await response.json();
     if (!response.ok) return message;
     Object.assign(this, { version, saved: shown, hasSaved: true });
     this.takeAway.saved = new Map(Object.entries(labels)); // a group that was saved before keeps its number
+    if (misfits) {
+      const byLabel = [...this.takeAway.saved].sort(([, one], [, other]) => one - other);
+      const table = new Uint32Array(await inflate(misfits).arrayBuffer());
+      this.misfits.take(table, byLabel.map(([name]) => nodes.get(name)), "when you saved");
+    }
     if (this.#shown() === shown) markSaved(this.state); // otherwise it was edited meanwhile
     this.state.write();
     return `Saved: ${[message, ...notes].join("; ")}.`;

@@ -93,12 +93,13 @@ export class State {
     if (edits) this.k = edits.nodes.length;
   }
 
-  // Edits that result in a cut of the tree with its labels are dropped.
+  // Edits that result in a cut of the tree with its labels are dropped, unless texts were moved: these stay remembered.
   #settle(edits) {
     this.#show(null);
     const k = edits.nodes.length;
     const labels = k >= this.tree.lowest && k <= this.tree.k ? this.tree.labelsAt(k) : new Map();
-    if (!edits.nodes.every((node) => labels.get(node) === edits.labels.get(node))) return this.#show(edits);
+    const isCut = edits.nodes.every((node) => labels.get(node) === edits.labels.get(node));
+    if (!isCut || edits.movedByHand.size) return this.#show(edits);
     this.k = k;
     for (const node of edits.nodes) {
       if (edits.nameOf(node) === this.tree.nodes.name[node]) this.names.delete(node);

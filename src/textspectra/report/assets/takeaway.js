@@ -145,11 +145,15 @@ export class TakeAway {
     return JSON.stringify({ ...of, k: state.k, clusters, ...view, rows });
   }
 
-  // A group made by hand: its finest clusters in the tree, as ranges, and a row of the data for each text moved into it.
+  // A group made by hand: its finest clusters in the tree, as ranges, and a row of the data for each text that was moved.
   #made(node) {
-    const { leaves, moved } = this.state.edits.groups[this.state.edits.at(node)];
+    const { edits } = this.state;
     const { rows } = this.counts;
-    return { parts: runs(leaves), moved: moved.map((position) => rows.numbers[rows.of(position)[0]]) };
+    const at = edits.at(node);
+    return {
+      parts: runs(edits.groups[at].leaves),
+      moved: edits.placed[at].map((position) => rows.numbers[rows.of(position)[0]]),
+    };
   }
 
   #save(name, type, content) {

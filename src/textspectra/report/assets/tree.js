@@ -134,8 +134,12 @@ export class Tree {
 
   // The group of each text at k.
   ownersAt(k) {
+    return this.owners(this.cut(k));
+  }
+
+  owners(nodes) {
     const owners = new Int32Array(this.ranges[2 * this.k - 2][1]);
-    for (const node of this.cut(k)) for (const piece of this.pieces(node)) owners.fill(node, ...piece);
+    for (const node of nodes) for (const piece of this.pieces(node)) owners.fill(node, ...piece);
     return owners;
   }
 }
