@@ -64,14 +64,9 @@ export class TextMap {
 
   // The map is stretched to fill its box: its distances mean little anyway.
   #whole() {
-    const side = (values, padding) => {
-      let [low, high] = [Infinity, -Infinity];
-      for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
-      const edge = padding * Math.max(high - low, 0.1);
-      return [low - edge, high + edge];
-    };
-    this.extent ??= { x: side(this.x, PADDING.x), y: side(this.y, PADDING.y) };
-    return this.extent;
+    const side = (corner, padding) => [-1, 1].map((sign) => sign * (corner + padding * Math.max(2 * corner, 0.1)));
+    const [x, y] = this.meta.corner;
+    return { x: side(x, PADDING.x), y: side(y, PADDING.y) };
   }
 
   ranges() {
