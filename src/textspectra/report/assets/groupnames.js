@@ -1,22 +1,28 @@
 // The names of the groups on the map.
-import { element, escaped, make, makeShape, shorten } from "./data.js";
+import { element, escaped, make, makeShape, number, shorten } from "./data.js";
 import { placeLabel, placeOver, Room } from "./labels.js";
 
 const LIMIT = 34; // characters of a name
+const LEGEND = { column: 270, line: 20, swatch: 10, edge: 12 }; // pixels
 
 export class GroupNames {
   constructor({ tree, state, counts, x, y }, map) {
     Object.assign(this, { tree, state, counts, x, y, map, labels: [] });
   }
 
-  // Write the names, the largest group first, as long as there is room. `at` turns places into pixels.
+  // Write the names, the largest group first, as long as there is room. A group that is larger than most is named over
+  // its points if there is no room beside them. `at` turns places into pixels.
   place(at) {
     const { dense, plot, size } = this.map;
     const room = new Room(plot.clientWidth, plot.clientHeight, this.#written());
     const members = this.#members(at);
     room.fill([...members.values()].flat(), size / 2);
-    const placed = this.#byImportance().map((node) => {
-      return (dense ? placeOver : placeLabel)(room, this.#group(node, members, at));
+    const nodes = this.#byImportance();
+    const usual = nodes.reduce((sum, node) => sum + this.counts.nodes[node], 0) / nodes.length;
+    const placed = nodes.map((node) => {
+      const group = this.#group(node, members, at);
+      const isLarge = dense || (group.points.length && this.counts.nodes[node] >= usual);
+      return (dense ? null : placeLabel(room, group)) ?? (isLarge ? placeOver(room, group) : null);
     });
     this.labels = placed.filter(Boolean).map((one) => this.#label(one));
     element("labels").replaceChildren(
@@ -95,22 +101,45 @@ export class GroupNames {
     }
   }
 
-  // The names and their lines, as Plotly annotations for a picture.
+  // The names with their lines, and below the map a legend of the groups in sight, as Plotly draws them in a picture.
   drawn(ink) {
     const { clientWidth: width, clientHeight: height } = this.map.plot;
-    const place = (x, y) => ({ x: x / width, y: 1 - y / height, xref: "paper", yref: "paper" });
-    const annotations = this.labels.map(({ span, left, top }) => ({
-      ...place(left, top),
-      ...{ xanchor: "center", yanchor: "middle", showarrow: false },
-      text: escaped(span.textContent),
-      font: { size: 13, color: ink },
-    }));
-    const shapes = this.labels.filter(({ line }) => line).map(({ node, line }) => {
-      const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map((name) => Number(line.getAttribute(name)));
-      const [start, end] = [place(x1, y1), place(x2, y2)];
-      const stroke = { color: this.tree.colors[node], width: 1 };
-      return { type: "line", ...start, x0: start.x, y0: start.y, x1: end.x, y1: end.y, line: stroke };
+    const [left, up] = [(x) => x / width, (y) => 1 - y / height];
+    const text = (words, x, y, look) => ({
+      ...{ x: left(x), y: up(y), xref: "paper", yref: "paper", yanchor: "middle", showarrow: false },
+      ...{ text: escaped(words), font: { size: 13, color: ink }, ...look },
     });
-    return { annotations, shapes };
+    const shape = (type, [x0, y0, x1, y1], look) => ({
+      ...{ type, x0: left(x0), y0: up(y0), x1: left(x1), y1: up(y1), xref: "paper", yref: "paper", ...look },
+    });
+    const stroke = (node, thick) => ({ line: { color: this.tree.colors[node], width: thick } });
+    const annotations = this.labels.map(({ span, left: x, top: y }) => {
+      const { color, backgroundColor: bgcolor, textShadow: shadow } = getComputedStyle(span);
+      return text(span.textContent, x, y, {
+        xanchor: "center",
+        font: { size: 12, weight: 650, shadow, color },
+        bgcolor,
+      });
+    });
+    const shapes = this.labels.flatMap(({ node, span, line, left: x, top: y }) => {
+      const [half, below] = [span.offsetWidth / 2, y + span.offsetHeight / 2];
+      const ends = line && ["x1", "y1", "x2", "y2"].map((name) => Number(line.getAttribute(name)));
+      const underline = shape("line", [x - half, below, x + half, below], stroke(node, 2));
+      return line ? [underline, shape("line", ends, stroke(node, 1))] : [underline];
+    });
+    const groups = this.map.inSight();
+    const columns = Math.max(1, Math.floor(width / LEGEND.column));
+    const rows = Math.ceil(groups.length / columns);
+    groups.forEach(([node, texts], i) => {
+      const x = LEGEND.edge + Math.floor(i / rows) * width / columns;
+      const y = height + LEGEND.edge + (i % rows + 0.5) * LEGEND.line;
+      const side = LEGEND.swatch / 2;
+      shapes.push(
+        shape("rect", [x, y - side, x + 2 * side, y + side], { ...stroke(node, 0), fillcolor: this.tree.colors[node] }),
+      );
+      const words = `${shorten(this.state.nameOf(node), LIMIT)} · ${number.format(texts)}`;
+      annotations.push(text(words, x + 3 * side, y, { xanchor: "left", align: "left" }));
+    });
+    return { annotations, shapes, below: rows ? rows * LEGEND.line + 2 * LEGEND.edge : 0 };
   }
 }
