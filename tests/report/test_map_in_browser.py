@@ -128,6 +128,8 @@ def test_the_picture_is_the_screen_with_a_legend(open_page, report, tmp_path):
         svg_texts(page)[0],
     )
     assert set(names) <= set(drawn)
+    anchors = page.evaluate("textspectra.map.names.drawn('#000000').annotations.map(({ xanchor }) => xanchor)")
+    assert anchors == ["center"] * len(names) + ["left"] * len(found)
     page.fill("#search", "")
     page.click("#zoom-all")
     page.click(".card >> nth=0")

@@ -54,21 +54,26 @@ class RowMap:
             return np.zeros(2, np.float32) if self._corner is None else self._corner
         return np.asarray(np.fmax.reduce(np.abs(self.known), axis=0, initial=0))
 
+    def has(self, rows: Ints) -> bool:
+        """Return True if the points of all these rows are known."""
+        return self.known is not None and not np.isnan(self.known[rows, 0]).any()
+
     def points(
-        self, X: Rows, rows: Ints, wanted: Ints | None = None, *,
+        self, X: Rows | None, rows: Ints, wanted: Ints | None = None, *,
         progress: Callable[[int, int], None] = lambda done, total: None,
     ) -> F32:  # fmt: skip
         """Return the points of the `wanted` rows of `X`, or of all: NaN for those that are not among the `rows`.
 
-        Every call must get the same `X`, and landmarks are drawn from the `rows`. A point is computed once.
+        Every call must get the same `X`, which is not needed for known points. Landmarks are drawn from the `rows`.
         """
-        if self.known is None:
-            self.known = np.full((len(X), 2), np.nan, np.float32)
         asked = rows if wanted is None else wanted
-        missing = asked[np.isnan(self.known[asked, 0])]
-        if len(missing):
+        if X is not None and not self.has(asked):
+            if self.known is None:
+                self.known = np.full((len(X), 2), np.nan, np.float32)
+            missing = asked[np.isnan(self.known[asked, 0])]
             with one_blas_thread():  # more threads would change the last bits, and with them the map
                 self._find(X, rows, missing, self.known, progress)
+        assert self.known is not None  # noqa: S101 - for the type checker
         return self._scaled(self.known if wanted is None else self.known[wanted])
 
     def _find(self, X: Rows, rows: Ints, missing: Ints, known: F32, progress: Callable[[int, int], None]) -> None:

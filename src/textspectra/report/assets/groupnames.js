@@ -3,7 +3,7 @@ import { element, escaped, make, makeShape, number, shorten } from "./data.js";
 import { placeLabel, placeOver, Room } from "./labels.js";
 
 const LIMIT = 34; // characters of a name
-const LEGEND = { column: 270, line: 20, swatch: 10, edge: 12 }; // pixels
+const LEGEND = { column: 270, line: 20, edge: 12 }; // pixels
 
 export class GroupNames {
   constructor({ tree, state, counts, x, y }, map) {
@@ -104,42 +104,46 @@ export class GroupNames {
   // The names with their lines, and below the map a legend of the groups in sight, as Plotly draws them in a picture.
   drawn(ink) {
     const { clientWidth: width, clientHeight: height } = this.map.plot;
-    const [left, up] = [(x) => x / width, (y) => 1 - y / height];
-    const text = (words, x, y, look) => ({
-      ...{ x: left(x), y: up(y), xref: "paper", yref: "paper", yanchor: "middle", showarrow: false },
-      ...{ text: escaped(words), font: { size: 13, color: ink }, ...look },
-    });
-    const shape = (type, [x0, y0, x1, y1], look) => ({
-      ...{ type, x0: left(x0), y0: up(y0), x1: left(x1), y1: up(y1), xref: "paper", yref: "paper", ...look },
-    });
-    const stroke = (node, thick) => ({ line: { color: this.tree.colors[node], width: thick } });
-    const annotations = this.labels.map(({ span, left: x, top: y }) => {
+    const paper = { xref: "paper", yref: "paper" };
+    const text = (words, x, y, look) => {
+      const place = { ...paper, x: x / width, y: 1 - y / height, yanchor: "middle", showarrow: false };
+      return { ...place, text: escaped(words), font: { size: 13, color: ink }, ...look };
+    };
+    const line = (node, thick, [x0, y0, x1, y1]) => {
+      const ends = { x0: x0 / width, y0: 1 - y0 / height, x1: x1 / width, y1: 1 - y1 / height };
+      return { type: "line", ...paper, ...ends, line: { color: this.tree.colors[node], width: thick } };
+    };
+    const names = this.labels.map(({ span, left, top }) => {
       const { color, backgroundColor: bgcolor, textShadow: shadow } = getComputedStyle(span);
-      return text(span.textContent, x, y, {
+      return text(span.textContent, left, top, {
+        bgcolor,
         xanchor: "center",
         font: { size: 12, weight: 650, shadow, color },
-        bgcolor,
       });
     });
-    const shapes = this.labels.flatMap(({ node, span, line, left: x, top: y }) => {
-      const [half, below] = [span.offsetWidth / 2, y + span.offsetHeight / 2];
-      const ends = line && ["x1", "y1", "x2", "y2"].map((name) => Number(line.getAttribute(name)));
-      const underline = shape("line", [x - half, below, x + half, below], stroke(node, 2));
-      return line ? [underline, shape("line", ends, stroke(node, 1))] : [underline];
+    const lines = this.labels.flatMap(({ node, span, line: drawn, left, top }) => {
+      const [half, below] = [span.offsetWidth / 2, top + span.offsetHeight / 2];
+      const ends = drawn && ["x1", "y1", "x2", "y2"].map((name) => Number(drawn.getAttribute(name)));
+      return [line(node, 2, [left - half, below, left + half, below]), ...(drawn ? [line(node, 1, ends)] : [])];
     });
+    const { entries, below } = this.#legend(width, height);
+    const words = ({ node, texts }) => `${shorten(this.state.nameOf(node), LIMIT)} · ${number.format(texts)}`;
+    return {
+      annotations: [...names, ...entries.map((one) => text(words(one), one.x + 16, one.y, { xanchor: "left" }))],
+      shapes: [...lines, ...entries.map(({ node, x, y }) => line(node, 10, [x, y, x + 10, y]))],
+      below,
+    };
+  }
+
+  // Where the groups in sight are below the map, in columns, and the height of that.
+  #legend(width, height) {
     const groups = this.map.inSight();
     const columns = Math.max(1, Math.floor(width / LEGEND.column));
     const rows = Math.ceil(groups.length / columns);
-    groups.forEach(([node, texts], i) => {
-      const x = LEGEND.edge + Math.floor(i / rows) * width / columns;
-      const y = height + LEGEND.edge + (i % rows + 0.5) * LEGEND.line;
-      const side = LEGEND.swatch / 2;
-      shapes.push(
-        shape("rect", [x, y - side, x + 2 * side, y + side], { ...stroke(node, 0), fillcolor: this.tree.colors[node] }),
-      );
-      const words = `${shorten(this.state.nameOf(node), LIMIT)} · ${number.format(texts)}`;
-      annotations.push(text(words, x + 3 * side, y, { xanchor: "left", align: "left" }));
-    });
-    return { annotations, shapes, below: rows ? rows * LEGEND.line + 2 * LEGEND.edge : 0 };
+    const entries = groups.map(([node, texts], i) => ({
+      ...{ node, texts, x: LEGEND.edge + Math.floor(i / rows) * width / columns },
+      y: height + LEGEND.edge + (i % rows + 0.5) * LEGEND.line,
+    }));
+    return { entries, below: rows ? rows * LEGEND.line + 2 * LEGEND.edge : 0 };
   }
 }
