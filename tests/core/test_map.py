@@ -11,7 +11,7 @@ from textspectra.core.map import Field, RowMap
 
 
 def project(X, rows, **options):
-    return RowMap(len(X), rows).points(X, rows, **options)
+    return RowMap().points(X, rows, rows, **options)
 
 
 @settings(max_examples=25)
@@ -78,26 +78,57 @@ def test_a_row_has_one_point_whatever_else_is_asked_for(planted, monkeypatch):
     monkeypatch.setattr(core_map, "LANDMARKS", 100)
     X, _ = planted(4, 400, noise=0.2)
     rows = np.flatnonzero(np.arange(400) % 9)
-    whole, parts = RowMap(400, rows), RowMap(400, rows)
-    points = whole.points(X)
+    whole, parts = RowMap(), RowMap()
+    points = whole.points(X, rows)
     assert np.isnan(points[::9]).all()
     assert np.abs(points[rows]).max() == pytest.approx(1)
     calls = []
     for part in (rows[200:], rows[:250][::-1], rows[:0]):
-        found = parts.points(X, part, progress=lambda *step: calls.append(step))
+        found = parts.points(X, rows, part, progress=lambda *step: calls.append(step))
         np.testing.assert_allclose(found, points[part], atol=1e-5)
     assert calls[-1] == (1, 1)  # the landmarks were arranged once, and two parts were placed
     new = whole.place(np.concatenate([X[rows], X[rows]]))
     others = np.setdiff1d(np.arange(len(rows)), np.searchsorted(rows, core_map.sample_landmarks(rows)))
     np.testing.assert_allclose(new[others], points[rows][others], atol=1e-5)
-    np.testing.assert_array_equal(whole.points(X), points)
+    np.testing.assert_array_equal(whole.points(X, rows), points)
+
+
+@pytest.mark.parametrize("landmarks", [4000, 100])
+def test_known_points_stay_and_others_are_placed_among_them(planted, monkeypatch, landmarks):
+    monkeypatch.setattr(core_map, "LANDMARKS", landmarks)
+    X, truth = planted(4, 400, noise=0.2)
+    rows = np.arange(400)
+    first = RowMap()
+    before = first.points(X[:300], rows[:300])
+    again = RowMap(np.concatenate([first.known, np.full((100, 2), np.nan, np.float32)]))
+    beside = first.beside(
+        np.full((100, 2), np.nan, np.float32), X[:300:2] / np.linalg.norm(X[:300:2], axis=1)[:, None], rows[:300:2]
+    )
+    calls = []
+    after = again.points(X, rows, progress=lambda *step: calls.append(step))
+    assert calls == [(1, 1)]  # nothing is arranged again
+    np.testing.assert_array_equal(after[:300], before)
+    for placed in (after[300:], beside.points(X[300:], rows[:100])):
+        apart = np.linalg.norm(placed[:, None] - before, axis=2)
+        near = np.argsort(apart, axis=1)[:, :5]
+        assert (truth[:300][near] == truth[300:, None]).mean() > 0.95
+        assert (np.abs(placed) <= np.abs(before).max(axis=0) + 1e-6).all()
+    np.testing.assert_array_equal(beside.corner, first.corner)
+
+
+def test_a_map_without_points_in_common_has_its_own():
+    X = np.random.default_rng(0).standard_normal((30, 5))
+    for other in (RowMap(), RowMap(np.full((9, 2), np.nan, np.float32))):
+        beside = other.beside(np.full((30, 2), np.nan, np.float32), np.eye(5, dtype=np.float32)[:4], np.arange(4))
+        np.testing.assert_array_equal(beside.points(X, np.arange(30)), project(X, np.arange(30)))
+    assert RowMap().corner.tolist() == [0, 0]
 
 
 def test_rows_on_dask_are_placed_as_in_memory(planted):
     da = pytest.importorskip("dask.array")
     X, _ = planted(3, 300, noise=0.2)
-    row_map = RowMap(200, np.arange(200))
-    row_map.points(X[:200])
+    row_map = RowMap()
+    row_map.points(X[:200], np.arange(200))
     np.testing.assert_allclose(
         row_map.place(da.from_array(X[200:], chunks=(40, -1))), row_map.place(X[200:]), atol=1e-5
     )

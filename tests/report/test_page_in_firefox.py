@@ -1,5 +1,6 @@
 """The report in Firefox: it opens, and what a reader does first works."""
 
+import re
 import time
 import zipfile
 from dataclasses import replace
@@ -67,6 +68,9 @@ def test_map_slider_search_and_groups_work(report):
         assert browser.evaluate("document.getElementById('headline').textContent").startswith("9 groups. The largest: ")
         browser.evaluate(f"{TYPE}(document.getElementById('search'), 'refund')")
         browser.wait_for("document.getElementById('found').textContent.startsWith('60 texts')")
+        browser.evaluate("textspectra.map.painting")
+        svg = browser.evaluate("textspectra.map.picture('svg').then(decodeURIComponent)")
+        assert sum(map(int, re.findall(r" · (\d+)</text>", svg))) == 60  # the legend has what the search found
         browser.evaluate("document.querySelector('.toggle').click()")
         assert browser.evaluate("document.querySelector('.toggle').getAttribute('aria-expanded')") == "true"
         assert browser.evaluate("document.querySelectorAll('.line-details .example').length") == 2

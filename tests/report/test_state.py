@@ -240,3 +240,20 @@ def test_texts_that_were_moved_by_hand_stay_remembered(result, tmp_path):
     again = apply_state(loaded, parse_state(content))
     assert again.moved_by_hand.tolist() == expected
     assert loaded.compare(new, embeddings=X).result.moved_by_hand.tolist() == [0]
+
+
+def test_colors_of_the_page_reach_the_groups_and_places_stay(result, page_data):
+    content = content_at(page_data[0], 12)
+    for color, cluster in enumerate(content["clusters"], start=20):
+        cluster["color"] = color
+    changed = apply_state(result, parse_state(content))
+    assert {cluster.label: cluster.color for cluster in changed.clusters} == {
+        cluster["cluster"]: cluster["color"] for cluster in content["clusters"]
+    }
+    assert changed.row_map is result.row_map
+    older = apply_state(result, state_at(page_data[0], 12))  # of a page without colors
+    assert len({cluster.color for cluster in older.clusters}) == 12
+    for color in (-1, 2**31, True, None, "red"):
+        content["clusters"][0]["color"] = color
+        with pytest.raises(UserError, match="The state is damaged: its clusters cannot be read"):
+            parse_state(content)

@@ -11,6 +11,7 @@ from rich.console import Console
 
 import textspectra as ts
 from textspectra.cli.months import print_changes, summarize_changes
+from textspectra.core.map import RowMap
 from textspectra.errors import UserError
 from textspectra.texts.comparison import Drift, compare_texts, updated
 
@@ -275,3 +276,22 @@ def test_a_mixed_group_says_so_wherever_it_is_named(result, found):
     after = updated(result, mixed, [])
     assert after.history[-1].changes[-1].mixed
     assert [cluster.label for cluster in after.clusters if cluster.is_mixed] == [new.label]
+
+
+def test_new_texts_are_placed_on_the_map_of_the_model(result, news, tmp_path):
+    model = replace(result, row_map=RowMap())
+    assert model.update(news[0], embeddings=news[1]).row_map.known is None  # there is no map to keep
+    before = model.map_points()
+    model.save(tmp_path / "model")
+    X = np.concatenate([result.embeddings(), news[1]])
+    for one in (model, ts.TextClustering.load(tmp_path / "model")):  # the folder has a sample of the vectors
+        comparison = one.compare([result.corpus.rows[0], *news[0]], embeddings=np.concatenate([X[:1], news[1]]))
+        beside = comparison.result.map_points()
+        np.testing.assert_array_equal(beside[0], before[0])  # a text that the model has is where it was
+        near = np.argsort(np.linalg.norm(beside[1:161, None] - before, axis=2), axis=1)[:, :5]
+        known = comparison.result.labels[1:161]
+        assert (result.labels[near] == known[:, None]).mean() > 0.9
+        after = updated(one, comparison, ["digest"])
+        np.testing.assert_array_equal(after.row_map.points(X, np.arange(800)), np.concatenate([before, beside[1:]]))
+        assert [cluster.color for cluster in after.clusters] == [0, 1, 2, 3, 4, 5, 6]
+        assert comparison.new_clusters[0].color == 6

@@ -16,6 +16,7 @@ from textspectra.texts.grouping import (
     place_texts,
     positions_in,
     similarity_to_clusters,
+    with_colors,
     with_names,
 )
 
@@ -184,3 +185,23 @@ def test_scores_are_those_of_the_estimator(planted):
     result = ts.cluster_texts([f"text {row}" for row in range(120)], embeddings=X)
     expected = ts.AutoKMeans().fit(X).predict_proba(X)
     assert result.scores() == pytest.approx(expected, abs=1e-5)
+
+
+def test_colors_go_on_in_the_larger_group_and_others_are_free(result):
+    assert [cluster.color for cluster in result.clusters] == [0, 1, 2]
+    texts = [*result.corpus.rows, "another refund"]
+    X = np.concatenate([result.embeddings(), [[0.1, 0, 1]]])
+    larger = ts.cluster_texts(texts, embeddings=X, n_clusters=3)  # the group of refunds is the largest
+    sizes = {cluster.label: cluster.size for cluster in larger.clusters}
+    assert sizes == {0: 3, 1: 2, 2: 2}
+    merged = larger.merge(2, 0)
+    assert {cluster.label: cluster.color for cluster in merged.clusters} == {1: 1, 2: 0}
+    split = merged.cut(3)
+    assert sorted(cluster.color for cluster in split.clusters) == [0, 1, 2]
+    assert split.clusters[0].color == 1  # the group that stays
+    assert larger.cut(2).row_map is larger.row_map
+
+
+def test_a_free_color_is_the_lowest_that_nobody_has(result):
+    clusters = with_colors(result.clusters, {1: 4}, taken=[0, 2])
+    assert [cluster.color for cluster in clusters] == [1, 4, 3]

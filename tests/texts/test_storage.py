@@ -283,3 +283,52 @@ def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tm
         loaded = ts.TextClustering.load(tmp_path / "b.model", embeddings=X)
         assert loaded.labels.tolist() == ts.TextClustering.load(folder).labels.tolist()
         use(loaded)
+
+
+def test_the_map_and_the_colors_are_saved(folder, tmp_path):
+    """They are in the file of arrays and in the summary; without them, the map is made again and a color is a label."""
+    loaded = ts.TextClustering.load(folder, embeddings=X)
+    assert loaded.row_map.known is None  # no map was asked for before the model was saved
+    assert [cluster.color for cluster in loaded.clusters] == [cluster.label for cluster in loaded.clusters]
+    points = loaded.map_points()
+    merged = loaded.merge(loaded.clusters[2].label, loaded.clusters[1].label)
+    merged.save(tmp_path / "with.model")
+    again = ts.TextClustering.load(tmp_path / "with.model")  # without the vectors
+    np.testing.assert_array_equal(again.map_points(), points)
+    assert [cluster.color for cluster in again.clusters] == [cluster.color for cluster in merged.clusters]
+    size = len(save({"map": again.row_map.known})) - len(save({"map": again.row_map.known[:0]}))
+    assert size == pytest.approx(8 * 60, abs=16)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.zeros((59, 2), np.float32),
+        np.zeros((60, 3), np.float32),
+        np.zeros(60, np.float32),
+        np.zeros((60, 2), np.int16),
+        np.full((60, 2), np.inf, np.float32),
+        np.full((60, 2), -1e6, np.float32),  # a grid over such a map would fill the memory
+    ],
+)
+def test_a_damaged_map_is_refused(folder, tmp_path, points):
+    place = with_part(folder, tmp_path / "b.model", ARRAYS, save({**load_file(folder / ARRAYS), "map": points}))
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(place)
+
+
+def test_a_map_may_lack_texts(folder, tmp_path):
+    points = np.full((60, 2), np.nan, np.float32)
+    points[:50] = np.random.default_rng(0).normal(size=(50, 2))
+    place = with_part(folder, tmp_path / "b.model", ARRAYS, save({**load_file(folder / ARRAYS), "map": points}))
+    shown = ts.TextClustering.load(place, embeddings=X).map_points()
+    np.testing.assert_allclose(shown[:50], points[:50] / np.nanmax(np.abs(points)))
+    assert not np.isnan(shown).any()
+
+
+def test_a_color_of_any_number_has_a_page(folder, tmp_path):
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    for cluster, color in zip(summary["clusters"], (-5, 2**50, 1999), strict=True):
+        cluster["color"] = color
+    place = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
+    assert ts.TextClustering.load(place, embeddings=X).report().startswith("<!doctype html>")

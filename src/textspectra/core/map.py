@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -28,71 +30,112 @@ PLACING, PLACING_RATE, PLACING_EXAGGERATION, PLACING_STEP = 30, 0.1, 1.5, 0.25
 BOX, FEWEST_BOXES = 1.5, 10
 """Largest width of a box within which the repulsion is interpolated, and the fewest boxes on a side. A width of 1 takes
 twice as long and keeps no more neighbors, a width of 2 loses some."""
+FARTHEST = 2000.0  # no step is long enough to bring a coordinate there
 
 
 class RowMap:
-    """A point in the plane for each of the `rows` of an array of `n_rows`; similar rows are close to each other.
+    """The points of rows in the plane, each found when it is first asked for; similar rows are close to each other.
 
-    A random sample, the landmarks, is arranged by t-SNE. Each other row is placed among them when it is asked for, at a
-    point that does not depend on the other rows that are placed. The map is deterministic, its longer side is
-    horizontal, as on a screen, and its coordinates are between -1 and 1. No row may be all zeros.
+    A random sample, the landmarks, is arranged by t-SNE. Each other row is placed among landmarks, at a point that does
+    not depend on the other rows that are placed. A point that was found stays, also if rows are added: they are placed
+    among the `known` points (in the units of t-SNE; NaN for rows without one). The map is deterministic, its longer
+    side is horizontal, as on a screen, and its coordinates are between -1 and 1. No row may be all zeros.
     """
 
-    def __init__(self, n_rows: int, rows: Ints) -> None:
-        self.rows = rows
+    def __init__(self, known: F32 | None = None) -> None:
+        self.known = known
         self._landmarks: Landmarks | None = None
-        self._points = np.full((n_rows, 2), np.nan, np.float32)
+        self._corner: F32 | None = None
+
+    @property
+    def corner(self) -> F32:
+        """The highest coordinates of the map, whose middle is the origin, in the units of t-SNE."""
+        if self._corner is not None or self.known is None:
+            return np.zeros(2, np.float32) if self._corner is None else self._corner
+        return np.asarray(np.fmax.reduce(np.abs(self.known), axis=0, initial=0))
+
+    def has(self, rows: Ints) -> bool:
+        """Return True if the points of all these rows are known."""
+        return self.known is not None and not np.isnan(self.known[rows, 0]).any()
 
     def points(
-        self, X: Rows, rows: Ints | None = None, *, progress: Callable[[int, int], None] = lambda done, total: None
-    ) -> F32:
-        """Return the points of some rows of `X`, or of all rows (NaN for a row that is not on the map).
+        self, X: Rows | None, rows: Ints, wanted: Ints | None = None, *,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> F32:  # fmt: skip
+        """Return the points of the `wanted` rows of `X`, or of all: NaN for those that are not among the `rows`.
 
-        Every call must get the same `X`. A point is computed once.
+        Every call must get the same `X`, which is not needed for known points. Landmarks are drawn from the `rows`.
         """
-        wanted = self.rows if rows is None else rows
-        chosen = sample_landmarks(self.rows)
-        others = np.setdiff1d(wanted[np.isnan(self._points[wanted, 0])], chosen)
-        starts = range(0, len(others), PLACED_BLOCK)
-        n_steps = 0 if self._landmarks else sum(iterations for iterations, _, _ in PHASES)
-        total = n_steps + len(starts)
+        asked = rows if wanted is None else wanted
+        if X is not None and not self.has(asked):
+            if self.known is None:
+                self.known = np.full((len(X), 2), np.nan, np.float32)
+            missing = asked[np.isnan(self.known[asked, 0])]
+            with one_blas_thread():  # more threads would change the last bits, and with them the map
+                self._find(X, rows, missing, self.known, progress)
+        assert self.known is not None  # noqa: S101 - for the type checker
+        return self._scaled(self.known if wanted is None else self.known[wanted])
+
+    def _find(self, X: Rows, rows: Ints, missing: Ints, known: F32, progress: Callable[[int, int], None]) -> None:
+        starts = range(0, len(missing), PLACED_BLOCK)
+        before = rows[~np.isnan(known[rows, 0])]
+        is_first = self._landmarks is None and not len(before)
+        total = len(starts) + (sum(iterations for iterations, _, _ in PHASES) if is_first else 0)
         steps = iter(range(1, total + 1))
-        with one_blas_thread():  # more threads would change the last bits, and with them the map
-            if self._landmarks is None:
-                self._landmarks = arrange_rows(take_units(X, chosen), lambda: progress(next(steps), total))
-                self._points[chosen] = self._landmarks.scaled(self._landmarks.points)
-            for start in starts:
-                block = others[start : start + PLACED_BLOCK]
-                self._points[block] = self._landmarks.place_rows(X[block])
-                progress(next(steps), total)
-        return self._points.copy() if rows is None else self._points[rows]
+        if self._landmarks is None:
+            chosen = sample_landmarks(rows if is_first else before)
+            units = take_units(X, chosen)
+            if is_first:
+                known[chosen] = arrange_rows(units, lambda: progress(next(steps), total))
+            self._landmarks = Landmarks(units, known[chosen])
+        for start in starts:
+            block = missing[start : start + PLACED_BLOCK]
+            block = block[np.isnan(known[block, 0])]
+            if len(block):
+                known[block] = self._landmarks.place_rows(X[block])
+            progress(next(steps), total)
+
+    def beside(self, known: F32, units: F32, rows: Ints) -> RowMap:
+        """Return a map of other rows with the same corner: those without a `known` point are placed among this map.
+
+        `units` are unit vectors of some `rows` of this map.
+        """
+        points, other = self.known[rows] if self.known is not None else np.empty((0, 2), np.float32), RowMap(known)
+        has_point = ~np.isnan(points[:, 0])
+        if has_point.any():
+            other._landmarks, other._corner = Landmarks(units[has_point], points[has_point]), self.corner
+        return other
 
     def place(self, X: Rows) -> F32:
         """Return the points of rows that are not on the map, once :meth:`points` was called; `X` may be on Dask."""
         assert self._landmarks is not None  # noqa: S101 - for the type checker
-        return np.asarray(self._landmarks.place_rows(X))
+        return self._scaled(np.asarray(self._landmarks.place_rows(X)))
+
+    def _scaled(self, points: F32) -> F32:
+        return np.asarray(points / (self.corner.max() or 1), np.float32)
 
 
-class Landmarks(NamedTuple):
-    """Rows that are arranged in the plane: their mean, principal axes and components, and their points."""
+@dataclass(frozen=True, eq=False)
+class Landmarks:
+    """Unit rows and their points, among which other rows are placed."""
 
-    mean: F32
-    axes: F32
-    components: F32
-    points: F32  # centered, but not scaled
+    units: F32
+    points: F32
 
-    def scaled(self, points: F32) -> F32:
-        """Return points in the units of the map."""
-        return np.asarray(points / (np.abs(self.points).max() or 1), np.float32)
+    @cached_property
+    def components(self) -> tuple[F32, F32, F32]:
+        """The mean, the principal axes, and the components of the rows."""
+        return principal_components(self.units)
 
     def place_rows(self, X: Rows) -> PerRow:
-        """Return the points of other rows, in the units of the map."""
+        """Return the points of other rows."""
         field = Field.of(self.points, self.points.min(axis=0), self.points.max(axis=0))
         size = min(NEAREST_LANDMARKS, len(self.points))
+        mean, axes, among = self.components
 
         def place_block(block: F32, scale: F32) -> F32:
-            components = np.asarray((block * scale[:, None] - self.mean) @ self.axes, np.float32)
-            return self.scaled(place(_nearest(components, self.components, size), field))
+            components = np.asarray((block * scale[:, None] - mean) @ axes, np.float32)
+            return place(_nearest(components, among, size), field)
 
         return map_unit_rows(place_block, X, dtype=np.float32)
 
@@ -104,19 +147,23 @@ def sample_landmarks(rows: Ints) -> Ints:
     return np.sort(np.random.default_rng(0).choice(rows, LANDMARKS, replace=False))
 
 
-def arrange_rows(units: F32, progress: Callable[[], None] = lambda: None) -> Landmarks:
+def arrange_rows(units: F32, progress: Callable[[], None] = lambda: None) -> F32:
     """Find points for rows of length 1 by t-SNE; too few rows to have neighborhoods get their principal components."""
-    mean = units.mean(axis=0)
-    axes = _leading_axes(units - mean, min(COMPONENTS, *units.shape))
-    components = (units - mean) @ axes
+    _, axes, components = principal_components(units)
     start = np.pad(components[:, :2], ((0, 0), (0, max(0, 2 - axes.shape[1]))))
     if len(units) <= 8:
-        return Landmarks(mean, axes, components, _centered(start))
+        return _centered(start)
     start *= 1e-4 / (float(start[:, 0].std()) or 1)
     # Without noise, points that start at the same place, or on a line, would stay there.
     start += np.random.default_rng(2).normal(scale=1e-6, size=start.shape)
-    points = arrange(_nearest(components, components, min(NEAREST, len(units) // 4)), start, progress)
-    return Landmarks(mean, axes, components, _centered(points))
+    return _centered(arrange(_nearest(components, components, min(NEAREST, len(units) // 4)), start, progress))
+
+
+def principal_components(units: F32) -> tuple[F32, F32, F32]:
+    """Return the mean of rows, their leading principal axes, and their components on these."""
+    mean = units.mean(axis=0)
+    axes = _leading_axes(units - mean, min(COMPONENTS, *units.shape))
+    return mean, axes, (units - mean) @ axes
 
 
 def _leading_axes(centered: F32, n_axes: int) -> F32:

@@ -41,6 +41,7 @@ ReportProgress = Callable[[str, int, int], None]
 
 OF_A_MODEL = "These are the groups of the model that the texts were compared with, and the new ones."
 SPECTRA = 8  # random samples behind a spectrum that is only shown; the paper's estimate takes several hundred
+MOST_COLORS = 2000  # of a palette; a color may be left from a time when there were more groups
 MAX_QUOTE = 160  # characters of the typical text of a new group
 APPLIED = "applied"  # the entry of a recipe with the mark of the last edits that were applied; not for readers
 NOT_SHOWN = (APPLIED, DIGESTS, KNOWN, "read")  # entries of a recipe that the page does not list
@@ -130,7 +131,8 @@ def report_blocks(
         counted = CountedRows(tree.X, result.corpus.counts * (tree.finest >= 0))
         evidence = None if result.k_estimate is None else background.submit(why_this_k, result.k_estimate, counted)
         progress("mapping", 0, 1)
-        points = result.row_map.points(tree.X, tree.order, progress=partial(progress, "mapping"))
+        texts = np.flatnonzero(result.distinct_codes >= 0)
+        points = result.row_map.points(tree.X, texts, tree.order, progress=partial(progress, "mapping"))
         progress("reporting", 0, 1)
         cohesion, ratios = node_cohesion(tree)
         rows, cut_at, text_blocks = describe_shown_texts(tree)
@@ -141,6 +143,7 @@ def report_blocks(
             "parts": describe_parts(tree),
             "matrix": describe_matrix(tree),
         }
+        n_colors = max(levels.k, min(MOST_COLORS, 1 + max(cluster.color for cluster in result.clusters)))
         profile = describe_profile(tree, ratios.tolist(), classes)
         keywords = {word.lower() for words in sections["nodes"][0]["keywords"] for word in words}
         meta = {
@@ -152,12 +155,14 @@ def report_blocks(
                 "nodes": tree.base,
                 "labels": [cluster.label for cluster in result.clusters],
                 "next": result.next_label,
+                "colors": [cluster.color % n_colors for cluster in result.clusters],
             },
+            "corner": (result.row_map.corner / (result.row_map.corner.max() or 1)).tolist(),
             "themes": describe_themes(result, tree.base),
             "similar": [[tree.base[pair.cluster], tree.base[pair.other]] for pair in result.similar_pairs],
             "profile": profile,
             "evidence": evidence and evidence.result(),
-            "palette": palette(levels.k),
+            "palette": palette(n_colors),
             "changes": describe_changes(result, changes, tree.base),
             "compared": changes.in_words if isinstance(changes, Comparison) else "",
             # A stop word of any language may be a keyword here, such as the verb "die".

@@ -22,8 +22,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from ..errors import ExternalError, TextspectraError, UserError
 from ..files import read_folder
 from ..texts.result import TextClustering
@@ -119,10 +117,7 @@ class OpenModel:
                 if not version == self.version == model_version(self.folder):
                     raise ModelChangedError(MODEL_CHANGED)
                 shown = self._in_memory(state.grouping)
-                after = apply_state(shown, state, saved=self._result)
-                if np.array_equal(after.distinct_codes < 0, shown.distinct_codes < 0):
-                    after.__dict__["row_map"] = shown.row_map  # the same texts are at the same places
-                return self._result, after
+                return self._result, apply_state(shown, state, saved=self._result)
 
             saved = save_edits(self.folder, edit)
             # A page that saves goes on with the groups that it was opened with; all others are told to reload.

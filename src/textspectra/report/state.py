@@ -88,6 +88,7 @@ class StateCluster(NamedTuple):
     size: int
     parts: list[tuple[int, int]]  # ranges of finest clusters of the report, if the groups were edited
     moved: list[int]  # for each of its texts that was moved by hand, a row of the data
+    color: int | None = None  # by its number; older pages do not have it
 
 
 class State(NamedTuple):
@@ -132,12 +133,15 @@ def parse_state(content: dict[str, object]) -> State:
 def _cluster(cluster: dict[str, object], edited: bool) -> StateCluster:
     parts, moved = (_typed(cluster.get(key), list) if edited else [] for key in ("parts", "moved"))
     _check(all(type(part) is list and len(part) == 2 for part in parts))
+    color = _typed(cluster["color"], int) if "color" in cluster else None
+    _check(color is None or 0 <= color < 2**31)
     return StateCluster(
         _typed(cluster.get("cluster"), int),
         _typed(cluster.get("name"), str),
         _typed(cluster.get("size"), int),
         [(_typed(first, int), _typed(end, int)) for first, end in parts],
         [_typed(row, int) for row in moved],
+        color,
     )
 
 
@@ -192,9 +196,12 @@ def apply_state(
         raise UserError(CHANGED)
     changed, labels = (_regrouped if state.edited else _cut)(result, state.clusters, saved or result)
     changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
+    colors = {label: one.color for label, one in zip(labels, state.clusters, strict=True) if one.color is not None}
+    clusters = tuple(replace(one, color=colors.get(one.label, one.color)) for one in changed.clusters)
     rows = [row for cluster in state.clusters for row in cluster.moved]
     changed = replace(
         changed,
+        clusters=clusters,
         next_label=max(changed.next_label, (saved or result).next_label),
         moved_by_hand=np.union1d(result.moved_by_hand, result.corpus.codes[np.array(rows, np.intp)]),
     )

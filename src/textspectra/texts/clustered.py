@@ -99,6 +99,7 @@ class ClusteredTexts:
     themes: tuple[Theme, ...] = ()
     stop_words: tuple[str, ...] = ()
     moved_by_hand: NDArray[np.intp] = field(default_factory=lambda: np.zeros(0, np.intp))  # distinct texts
+    row_map: RowMap = field(default_factory=RowMap)  # of the distinct texts; results of the same texts share it
     # What follows is not saved.
     encoder: Backend | None = None
     cache: EmbeddingCache | bool = True
@@ -202,11 +203,6 @@ class ClusteredTexts:
         """Cosine of each row with the center of its cluster; NaN if it has no cluster."""
         return _constant(self.corpus.spread(self.distinct_similarity, np.nan))
 
-    @cached_property
-    def row_map(self) -> RowMap:
-        """The map of the distinct texts that have a cluster, for the page and :meth:`TextClustering.map`."""
-        return RowMap(len(self.distinct_codes), np.flatnonzero(self.distinct_codes >= 0))
-
     @property
     def names(self) -> list[str | None]:
         """The name of each row's cluster; None if it has no cluster."""
@@ -264,7 +260,9 @@ class ClusteredTexts:
 
     def map_points(self) -> NDArray[np.float32]:
         """Return the point of each row on the map; NaN if it has no cluster."""
-        return self.corpus.spread(self.row_map.points(self.embedded().X), np.nan)
+        texts = np.flatnonzero(self.distinct_codes >= 0)
+        X = None if self.row_map.has(texts) else self.embedded().X
+        return self.corpus.spread(self.row_map.points(X, texts), np.nan)
 
     def embed_phrases(self) -> EmbedPhrases | None:
         """Return the function that embeds phrases as the texts were embedded; None if the embeddings were given."""

@@ -15,6 +15,7 @@ from scipy import special
 from ..core.cohesion import report_if_defined
 from ..core.discriminants import separate_clusters
 from ..core.kmeans import LinearRule, largest_first
+from ..core.map import RowMap
 from ..core.rows import take_units
 from ..embedding.cache import EmbeddingCache
 from ..errors import UserError
@@ -26,10 +27,20 @@ from ..words.languages import language_shares
 from .clustered import ClusteredTexts
 from .corpus import Corpus, DataFrame, EmbeddedTexts, Texts, Totals
 from .details import Details, details_like, name_period
-from .grouping import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_names
+from .grouping import describe_embedded, mean_vectors, place_texts, similarity_to_clusters, with_colors, with_names
 from .history import ClusterChange, Update, columns_of, find_changes
 from .new_clusters import find_new_clusters
-from .novelty import USUAL, Known, Reference, extend_reference, falls_in_two, is_among_first, known_rows, score_novelty
+from .novelty import (
+    USUAL,
+    Known,
+    Reference,
+    extend_reference,
+    falls_in_two,
+    is_among_first,
+    known_rows,
+    reference_of,
+    score_novelty,
+)
 from .tally import Tally, tally_rows
 
 if TYPE_CHECKING:
@@ -184,9 +195,10 @@ def compare_texts(
         raise UserError(
             f"None of the {len(corpus.rows):,} texts can be compared: all are blank, say nothing or are unknown."
         )
-    # A text that the model has keeps its group.
-    code_of = dict(zip(model.corpus.distinct, model.distinct_codes.tolist(), strict=True))
-    codes = np.array([code_of.get(text, -1) for text in corpus.distinct], np.intp)
+    # A text that the model has keeps its group, and its place on the map.
+    position_of = {text: position for position, text in enumerate(model.corpus.distinct)}
+    positions = np.array([position_of.get(text, -1) for text in corpus.distinct], np.intp)
+    codes = np.append(model.distinct_codes, -1)[positions]
     codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
     known, units = known_rows(model), take_units(new.X, new.counting)
     scores, odd = score_novelty(known, units)
@@ -200,6 +212,7 @@ def compare_texts(
     result = replace(
         _new_texts_alone(model, new, codes, centers, rule, details), notes=(*placed.notes, *notes),
         languages=placed.languages, frame=texts if library_of(texts) else None, recipe={**model.recipe, "read": source},
+        row_map=_map_beside(model, positions),
     )  # fmt: skip
     loose = {model.next_label + place for place, mixed in enumerate(is_mixed) if mixed}
     clusters = [replace(cluster, is_mixed=cluster.is_mixed or cluster.label in loose) for cluster in result.clusters]
@@ -271,7 +284,8 @@ def _new_texts_alone(
     kept = {place: model.clusters[code] for place, code in enumerate(filled.tolist()) if code < k}
     labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     gone = {cluster.name for cluster in model.clusters} - {cluster.name for cluster in kept.values()}
-    named = with_names(clusters, labels, kept, gone)
+    colors = {place: cluster.color for place, cluster in kept.items()}
+    named = with_colors(with_names(clusters, labels, kept, gone), colors, [one.color for one in model.clusters])
     by_hand = {model.corpus.distinct[text] for text in model.moved_by_hand}
     return replace(
         model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,
@@ -286,6 +300,15 @@ def _new_texts_alone(
         moved_by_hand=np.flatnonzero([text in by_hand for text in corpus.distinct]),
         k_estimate=None, hierarchy=None, reference=None, history=(),
     )  # fmt: skip
+
+
+def _map_beside(model: ClusteredTexts, positions: NDArray[np.intp]) -> RowMap:
+    """Return the map of new texts, among those of the model if it has one; `positions` are there, -1 for none."""
+    if model.row_map.known is None:
+        return RowMap()
+    known = np.append(model.row_map.known, np.full((1, 2), np.nan, np.float32), axis=0)[positions]
+    reference = reference_of(model)
+    return model.row_map.beside(known, reference.units, reference.positions)
 
 
 def _tally_like(model: ClusteredTexts, details: Details | None, codes: NDArray[np.intp], k: int) -> Tally | None:
@@ -354,6 +377,11 @@ def updated(model: Updated, comparison: Comparison, digests: Sequence[str]) -> U
     details = None
     if model.details is not None and corpus.has_all_rows:
         details = model.details.joined(new.details, len(new.corpus.rows))
+    row_map = RowMap()
+    if model.row_map.known is not None:
+        new.map_points()
+        assert new.row_map.known is not None  # noqa: S101 - for the type checker
+        row_map = RowMap(np.append(model.row_map.known, new.row_map.known[fresh], axis=0))
     today = datetime.now(UTC).date().isoformat()
     entry = Update(today, new.totals.rows, comparison.cluster_changes, comparison.source, tuple(digests))
     return replace(
@@ -366,4 +394,5 @@ def updated(model: Updated, comparison: Comparison, digests: Sequence[str]) -> U
         notes=tuple(dict.fromkeys([*model.notes, *new.notes])), languages=language_shares(corpus.read),
         details=details, tally=_tally_like(model, details, corpus.spread(codes, -1), k),
         k_estimate=None, hierarchy=None, frame=None, reference=reference, history=(*model.history, entry),
+        row_map=row_map,
     )  # fmt: skip

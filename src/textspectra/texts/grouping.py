@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import groupby
+from itertools import count, groupby
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -157,6 +157,12 @@ def with_names(
     return tuple(replace(named(cluster, kept.get(i)), label=label) for i, (cluster, label) in enumerate(pairs))
 
 
+def with_colors(clusters: Sequence[Cluster], kept: Mapping[int, int], taken: Iterable[int] = ()) -> tuple[Cluster, ...]:
+    """Give groups the colors in `kept`; the others get the lowest numbers that no group has, and that are not taken."""
+    free = (number for number in count() if number not in {*kept.values(), *taken})
+    return tuple(replace(cluster, color=kept[i] if i in kept else next(free)) for i, cluster in enumerate(clusters))
+
+
 def label_clusters(
     codes: NDArray[np.intp], counts: NDArray[np.intp], known: Mapping[int, int], next_label: int
 ) -> dict[int, int]:
@@ -269,16 +275,30 @@ class RegroupedTexts(ClusteredTexts):
         The others get the next labels, the largest group first.
         """
         grouping = self.describe_grouping(codes, labels)
+        clusters = with_colors(grouping.clusters, self._colors_in(grouping.codes))
         texts, k = self.embedded(), len(grouping.clusters)
         is_same = np.array_equal(grouping.codes, self.distinct_codes)
         return replace(
             self, distinct_codes=grouping.codes, distinct_similarity=grouping.similarity, centers=grouping.centers,
             rule=self.rule_of(texts, grouping.codes, k),
-            clusters=grouping.clusters, next_label=max(self.next_label, grouping.clusters[-1].label + 1), themes=(),
+            clusters=clusters, next_label=max(self.next_label, clusters[-1].label + 1), themes=(),
             cohesion=report_if_defined(texts.vectors, grouping.codes[texts.counting], k, random_state=0),
             tally=self._tally_of(grouping.codes, k),
             recipe=self.recipe if is_same else {**self.recipe, "groups": EDITED},
         )  # fmt: skip
+
+    def _colors_in(self, codes: NDArray[np.intp]) -> dict[int, int]:
+        """Return the colors that go on in other groups: of the larger one if two are merged, in the larger part."""
+        grouped = codes >= 0
+        pairs = np.column_stack([self.distinct_codes, codes])[grouped]
+        both, inverse = np.unique(pairs, axis=0, return_inverse=True)
+        shared = np.bincount(inverse.ravel(), self.corpus.counts[grouped])
+        colors: dict[int, int] = {}
+        for old, new in both[np.argsort(-shared, kind="stable")].tolist():
+            color = self.clusters[old].color
+            if old >= 0 and new not in colors and color not in colors.values():
+                colors[new] = color
+        return colors
 
     def describe_grouping(
         self, codes: NDArray[np.intp], known: Mapping[int, int] | None = None, *, fresh: bool = False,

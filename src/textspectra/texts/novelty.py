@@ -147,11 +147,12 @@ class Reference(NamedTuple):
 
 def known_rows(model: ClusteredTexts) -> Known:
     """Return the rows of a model that new texts are compared with."""
-    reference = _reference_of(model)
+    reference = reference_of(model)
     return Known(reference.units, model.distinct_codes[reference.positions], model.n_clusters)
 
 
-def _reference_of(model: ClusteredTexts) -> Reference:
+def reference_of(model: ClusteredTexts) -> Reference:
+    """Return the sample that a model keeps, or draw it."""
     return model.reference or draw_reference(model.embedded(), model.distinct_codes)
 
 
@@ -167,7 +168,7 @@ def extend_reference(model: ClusteredTexts, new: Reference, codes: NDArray[np.in
 
     `codes` are the groups of all distinct texts. Old and new texts keep their proportion.
     """
-    known, n_known = _reference_of(model), int((model.distinct_codes >= 0).sum())
+    known, n_known = reference_of(model), int((model.distinct_codes >= 0).sum())
     share = min(1.0, REFERENCE_ROWS / (n_known + len(new.positions)))
     kept = np.random.default_rng(0).permutation(len(known.positions))[: max(round(share * n_known), 1)]
     # A group that would lose all its old texts keeps a few.

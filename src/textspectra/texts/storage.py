@@ -24,6 +24,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from ..core.estimate import NAMES
+from ..core.map import FARTHEST, RowMap
 from ..errors import UsageError, UserError
 from ..files import read_folder
 from ..tables.columns import holds_text
@@ -55,7 +56,7 @@ ARRAY_AXES: dict[str, Sequence[str]] = {
     "codes": "n", "similarity": "n", "centers": "kd", "rule.directions": "rd", "rule.offsets": "r",
     "rule.clusters": "r", "leaves": "n", "linkage": "m4", "reference.positions": "s", "reference.units": "sd",
     "replicates": "b", "agreement.k": "a", "agreement.halves": "a", "agreement.score": "a",
-    "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp",
+    "spectrum.eigenvalues": "e", "spectrum.deltas": "j", "tally.periods": "p", "tally.by_period": "kp", "map": "n2",
     "moved_by_hand": "h",
 }  # fmt: skip
 
@@ -128,6 +129,8 @@ def _summary(result: ClusteredTexts, arrays: Arrays) -> Stored:
         encode(draw_reference(result.embedded(), result.distinct_codes), "reference", arrays)
     if "reference.units" in arrays:  # half precision is enough to compare with
         arrays["reference.units"] = arrays["reference.units"].astype(np.float16)
+    if result.row_map.known is not None:
+        arrays["map"] = result.row_map.known
     if stored["tally"] is not None:
         segments = stored["tally"].pop("segments")
         stored["tally"]["by"] = [[name, segment["values"]] for name, segment in segments.items()]
@@ -153,12 +156,14 @@ def _result(kind: type[Saved], summary: Stored, arrays: Arrays, texts: pa.Table)
         arrays["reference.units"] = units / np.linalg.norm(units, axis=1, keepdims=True)
         stored["reference"] = {}
     hints = _hints(ClusteredTexts)
+    points = decode(None, NDArray[np.float32] | None, "map", arrays)
     result = kind(
         corpus=replace(
             _corpus(texts, keep_all=decode(summary["keep_all"], bool, "keep_all", arrays)),
             ignore=decode(summary["ignore"], tuple[str, ...], "ignore", arrays),
         ),
         details=_details(texts, summary["details"]),
+        row_map=RowMap(None if points is None else points.astype(np.float32)),
         **{name: decode(stored.get(name), hints[name], name, arrays) for name in (*IN_SUMMARY, *IN_ARRAYS)},
     )
     if not all(_fits(result, arrays)):
@@ -172,6 +177,8 @@ def _upgrade(summary: Stored, arrays: Arrays) -> None:
         summary["clusters"] = summary["topics"]
         levels = summary["k_estimate"] or {}  # some had more levels: coarsest and finest
         levels["suggestions"] = [level for level in levels.get("suggestions", ()) if level["name"] in NAMES]
+    for cluster in summary["clusters"]:
+        cluster.setdefault("color", cluster["label"])
     if summary["format"] == 3:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
@@ -319,7 +326,7 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
     if estimate is not None:
         levels = [level.k for level in estimate.suggestions]
         yield min(estimate.k, estimate.n_samples, *estimate.interval, *levels) > 0
-    sizes = {"n": n_texts, "k": k, "4": 4, **({} if "rule.clusters" in arrays else {"r": k})}
+    sizes = {"n": n_texts, "k": k, "2": 2, "4": 4, **({} if "rule.clusters" in arrays else {"r": k})}
     axes = dict(ARRAY_AXES)
     for number, segment in enumerate(tally.segments.values() if tally else ()):
         axes[f"tally.by.{number}"], sizes[f"values {number}"] = ("k", f"values {number}"), len(segment.values)
@@ -335,6 +342,8 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
         yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
     yield result.reference is None or _within(result.reference.positions, 0, n_texts)
     yield _within(result.moved_by_hand, 0, n_texts)
+    points = result.row_map.known
+    yield points is None or _within(points[~np.isnan(points)], -FARTHEST, FARTHEST)
     if tally is not None:
         yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
         counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]

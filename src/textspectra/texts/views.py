@@ -199,7 +199,8 @@ class TabulatedTexts(RegroupedTexts):
         """Return a data frame with one row per text: x and y, its place on the map of the report.
 
         Similar texts are close to each other, and the coordinates are between -1 and 1. Texts without a group have
-        missing values. The map is computed once, from the embeddings, and is always the same for the same texts.
+        missing values. The map is computed once, from the embeddings, and is part of the model: a text keeps its place
+        after edits and updates.
 
         Examples
         --------

@@ -44,6 +44,8 @@ class Cluster:
         the clusters.
     is_mixed : bool
         Whether the cluster has no common theme. It keeps this mark if it gets another name.
+    color : int
+        The number of its color in the report. A cluster keeps it, and no other cluster has it.
 
     Examples
     --------
@@ -57,6 +59,7 @@ class Cluster:
     representatives: tuple[int, ...]
     name: str
     is_mixed: bool = False
+    color: int = 0
 
 
 def describe_clusters(
@@ -90,7 +93,7 @@ def describe_clusters(
             candidates[place], mixed[place] = theme_phrases(candidates[place], parts[label], X.shape[1]), False
     names = choose_names(candidates, keywords, examples, mixed, taken)
     return [
-        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed)
+        Cluster(label, len(rows), tuple(keyword.text for keyword in words), tuple(chosen), name, is_mixed, label)
         for (label, rows), words, chosen, name, is_mixed in zip(
             members.items(), keywords, typical, names, mixed, strict=True
         )

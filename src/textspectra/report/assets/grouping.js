@@ -52,13 +52,15 @@ export class Grouping {
     return this.groups[this.at(node)]?.name;
   }
 
-  // The merged group continues the first one.
+  // The merged group continues the first one, in the color of the largest.
   merge(nodes) {
     const chosen = nodes.map((node) => this.at(node));
     const first = this.groups[chosen[0]];
     const together = chosen.map((i) => this.groups[i]);
+    const largest = [...nodes].sort((a, b) => this.tree.bySize(a, b))[0];
     const merged = {
       ...first,
+      color: this.groups[this.at(largest)].color,
       leaves: ascending(together.flatMap(({ leaves }) => leaves)),
       moved: ascending(together.flatMap(({ moved }) => moved)),
     };

@@ -1,22 +1,28 @@
 // The names of the groups on the map.
-import { element, escaped, make, makeShape, shorten } from "./data.js";
+import { element, escaped, make, makeShape, number, shorten } from "./data.js";
 import { placeLabel, placeOver, Room } from "./labels.js";
 
 const LIMIT = 34; // characters of a name
+const LEGEND = { column: 270, line: 20, edge: 12 }; // pixels
 
 export class GroupNames {
   constructor({ tree, state, counts, x, y }, map) {
     Object.assign(this, { tree, state, counts, x, y, map, labels: [] });
   }
 
-  // Write the names, the largest group first, as long as there is room. `at` turns places into pixels.
+  // Write the names, the largest group first, as long as there is room. A group that is larger than most is named over
+  // its points if there is no room beside them. `at` turns places into pixels.
   place(at) {
     const { dense, plot, size } = this.map;
     const room = new Room(plot.clientWidth, plot.clientHeight, this.#written());
     const members = this.#members(at);
     room.fill([...members.values()].flat(), size / 2);
-    const placed = this.#byImportance().map((node) => {
-      return (dense ? placeOver : placeLabel)(room, this.#group(node, members, at));
+    const nodes = this.#byImportance();
+    const usual = nodes.reduce((sum, node) => sum + this.counts.nodes[node], 0) / nodes.length;
+    const placed = nodes.map((node) => {
+      const group = this.#group(node, members, at);
+      const isLarge = dense || (group.points.length && this.counts.nodes[node] >= usual);
+      return (dense ? null : placeLabel(room, group)) ?? (isLarge ? placeOver(room, group) : null);
     });
     this.labels = placed.filter(Boolean).map((one) => this.#label(one));
     element("labels").replaceChildren(
@@ -95,22 +101,49 @@ export class GroupNames {
     }
   }
 
-  // The names and their lines, as Plotly annotations for a picture.
+  // The names with their lines, and below the map a legend of the groups in sight, as Plotly draws them in a picture.
   drawn(ink) {
     const { clientWidth: width, clientHeight: height } = this.map.plot;
-    const place = (x, y) => ({ x: x / width, y: 1 - y / height, xref: "paper", yref: "paper" });
-    const annotations = this.labels.map(({ span, left, top }) => ({
-      ...place(left, top),
-      ...{ xanchor: "center", yanchor: "middle", showarrow: false },
-      text: escaped(span.textContent),
-      font: { size: 13, color: ink },
-    }));
-    const shapes = this.labels.filter(({ line }) => line).map(({ node, line }) => {
-      const [x1, y1, x2, y2] = ["x1", "y1", "x2", "y2"].map((name) => Number(line.getAttribute(name)));
-      const [start, end] = [place(x1, y1), place(x2, y2)];
-      const stroke = { color: this.tree.colors[node], width: 1 };
-      return { type: "line", ...start, x0: start.x, y0: start.y, x1: end.x, y1: end.y, line: stroke };
+    const paper = { xref: "paper", yref: "paper" };
+    const text = (words, x, y, look) => {
+      const place = { ...paper, x: x / width, y: 1 - y / height, yanchor: "middle", showarrow: false };
+      return { ...place, text: escaped(words), font: { size: 13, color: ink }, ...look };
+    };
+    const line = (node, thick, [x0, y0, x1, y1]) => {
+      const ends = { x0: x0 / width, y0: 1 - y0 / height, x1: x1 / width, y1: 1 - y1 / height };
+      return { type: "line", ...paper, ...ends, line: { color: this.tree.colors[node], width: thick } };
+    };
+    const names = this.labels.map(({ span, left, top }) => {
+      const { color, backgroundColor: bgcolor, textShadow: shadow } = getComputedStyle(span);
+      return text(span.textContent, left, top, {
+        bgcolor,
+        xanchor: "center",
+        font: { size: 12, weight: 650, shadow, color },
+      });
     });
-    return { annotations, shapes };
+    const lines = this.labels.flatMap(({ node, span, line: drawn, left, top }) => {
+      const [half, below] = [span.offsetWidth / 2, top + span.offsetHeight / 2];
+      const ends = drawn && ["x1", "y1", "x2", "y2"].map((name) => Number(drawn.getAttribute(name)));
+      return [line(node, 2, [left - half, below, left + half, below]), ...(drawn ? [line(node, 1, ends)] : [])];
+    });
+    const { entries, below } = this.#legend(width, height);
+    const words = ({ node, texts }) => `${shorten(this.state.nameOf(node), LIMIT)} · ${number.format(texts)}`;
+    return {
+      annotations: [...names, ...entries.map((one) => text(words(one), one.x + 16, one.y, { xanchor: "left" }))],
+      shapes: [...lines, ...entries.map(({ node, x, y }) => line(node, 10, [x, y, x + 10, y]))],
+      below,
+    };
+  }
+
+  // Where the groups in sight are below the map, in columns, and the height of that.
+  #legend(width, height) {
+    const groups = this.map.inSight();
+    const columns = Math.max(1, Math.floor(width / LEGEND.column));
+    const rows = Math.ceil(groups.length / columns);
+    const entries = groups.map(([node, texts], i) => ({
+      ...{ node, texts, x: LEGEND.edge + Math.floor(i / rows) * width / columns },
+      y: height + LEGEND.edge + (i % rows + 0.5) * LEGEND.line,
+    }));
+    return { entries, below: rows ? rows * LEGEND.line + 2 * LEGEND.edge : 0 };
   }
 }

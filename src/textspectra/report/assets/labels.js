@@ -1,4 +1,4 @@
-// Finds room for the names of groups: beside their points, and never on a point or on another name.
+// Finds room for the names of groups: beside their points, or over them, and never on another name.
 
 const CELL = 4; // pixels: the grid for the search for room
 const HEIGHT = 18;
@@ -7,7 +7,8 @@ const SIDES = 24; // directions of the search
 const CORE = 0.6; // a name may be beside this share of its points, those nearest to the middle
 const FARTHEST = 0.085; // between these points and the name, as a share of the width of the map
 const GAP = 12; // pixels between a name and its group; beyond that, a line joins them
-const AREA = 11_000; // square pixels of the map for each name that is written over a density
+const AREA = 11_000; // square pixels of the map for each name, if some are written over points or a density
+const ASIDE = 2 * HEIGHT; // farthest from the middle of its group for such a name
 
 const pen = document.createElement("canvas").getContext("2d");
 
@@ -42,10 +43,15 @@ export class Room {
     return this.sums[y1 + x1] - this.sums[y0 + x1] - this.sums[y1 + x0] + this.sums[y0 + x0] > 0;
   }
 
-  isFree(box) {
+  // Inside the map, and not on other writing.
+  isClear(box) {
     const [left, top, right, bottom] = box;
     if (left < 0 || top < 0 || right > this.width || bottom > this.height) return false;
-    return !this.taken.some((other) => overlap(box, other)) && !this.#hasPoints(box);
+    return !this.taken.some((other) => overlap(box, other));
+  }
+
+  isFree(box) {
+    return this.isClear(box) && !this.#hasPoints(box);
   }
 }
 
@@ -73,13 +79,21 @@ export function placeLabel(room, group) {
   return null;
 }
 
-// A density has no points to hide: names are in the middle of their groups, and fewer.
+// Over the points or the density: names are at the middle of their groups, and fewer.
 export function placeOver(room, group) {
   const half = halfWidth(group.name);
-  const box = [group.x - half, group.y - HEIGHT / 2, group.x + half, group.y + HEIGHT / 2];
-  if (room.taken.length >= room.width * room.height / AREA || !room.isFree(box)) return null;
-  room.taken.push(box);
-  return { ...group, left: group.x, top: group.y, line: null };
+  if (room.taken.length >= room.width * room.height / AREA) return null;
+  for (let away = 0; away <= ASIDE; away += CELL) {
+    for (let side = 0; side < (away ? SIDES : 1); side++) {
+      const angle = 2 * Math.PI * side / SIDES;
+      const [left, top] = [group.x + away * Math.cos(angle), group.y + away * Math.sin(angle)];
+      const box = [left - half, top - HEIGHT / 2, left + half, top + HEIGHT / 2];
+      if (!room.isClear(box)) continue;
+      room.taken.push(box);
+      return { ...group, left, top, line: null };
+    }
+  }
+  return null;
 }
 
 function halfWidth(name) {

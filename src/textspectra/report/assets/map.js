@@ -64,14 +64,9 @@ export class TextMap {
 
   // The map is stretched to fill its box: its distances mean little anyway.
   #whole() {
-    const side = (values, padding) => {
-      let [low, high] = [Infinity, -Infinity];
-      for (const value of values) [low, high] = [Math.min(low, value), Math.max(high, value)];
-      const edge = padding * Math.max(high - low, 0.1);
-      return [low - edge, high + edge];
-    };
-    this.extent ??= { x: side(this.x, PADDING.x), y: side(this.y, PADDING.y) };
-    return this.extent;
+    const side = (corner, padding) => [-1, 1].map((sign) => sign * (corner + padding * Math.max(2 * corner, 0.1)));
+    const [x, y] = this.meta.corner;
+    return { x: side(x, PADDING.x), y: side(y, PADDING.y) };
   }
 
   ranges() {
@@ -226,24 +221,20 @@ export class TextMap {
   }
 
   #colors() {
-    const { selected } = this.state;
     const faded = this.dark.matches ? "#8884" : "#9995";
-    return Array.from(this.shown, (i) => {
-      const node = this.owners[i];
-      const isLit = (selected === null || selected === node) && (!this.matches || this.matches[i]);
-      return isLit ? this.tree.colors[node] : faded;
-    });
+    return Array.from(this.shown, (i) => this.#isLit(i) ? this.tree.colors[this.owners[i]] : faded);
+  }
+
+  #isLit(i) {
+    const { selected } = this.state;
+    return (selected === null || selected === this.owners[i]) && (!this.matches || this.matches[i]);
   }
 
   #drawDensity(range = this.ranges()) {
     element("density").hidden = !this.dense;
     if (!this.dense) return;
     const { clientWidth: width, clientHeight: height } = this.plot;
-    const { selected } = this.state;
-    const weights = Float32Array.from(this.all, (i) => {
-      if (!this.counts.texts[i]) return 0;
-      return (selected === null || selected === this.owners[i]) && (!this.matches || this.matches[i]) ? 1 : FADED;
-    });
+    const weights = Float32Array.from(this.all, (i) => this.counts.texts[i] ? this.#isLit(i) ? 1 : FADED : 0);
     const rgb = (color) => [1, 3, 5].map((at) => parseInt(color.slice(at, at + 2), 16));
     const colors = Object.fromEntries(this.tree.cut(this.state.k).map((node) => [node, rgb(this.tree.colors[node])]));
     const { x, y, owners } = this;
@@ -317,7 +308,20 @@ export class TextMap {
     this.names.place(this.#onScreen());
   }
 
-  // The map as a picture, with the names of the groups.
+  // The groups with texts in the window that pass the filter and are not faded, with their number, the largest first.
+  inSight() {
+    const { x, y } = this.ranges();
+    const isIn = (value, [low, high]) => value >= low && value <= high;
+    const sums = new Map();
+    for (const i of this.all) {
+      const texts = this.counts.texts[i];
+      if (!texts || !this.#isLit(i) || !isIn(this.x[i], x) || !isIn(this.y[i], y)) continue;
+      sums.set(this.owners[i], (sums.get(this.owners[i]) ?? 0) + texts);
+    }
+    return [...sums].sort((a, b) => b[1] - a[1]);
+  }
+
+  // The map as it is on the screen, as a picture with the names of the groups and a legend.
   picture(format) {
     const { clientWidth: width, clientHeight: height } = this.plot;
     const [paper, ink] = ["--paper", "--ink"].map((name) =>
@@ -331,10 +335,11 @@ export class TextMap {
         layer: "below",
       }]
       : [];
-    const names = this.names.drawn(ink);
-    const layout = { ...this.plot.layout, ...names, images, paper_bgcolor: paper, plot_bgcolor: paper };
+    const { below, ...drawn } = this.names.drawn(ink);
+    const margin = { l: 0, r: 0, t: 0, b: below };
+    const layout = { ...this.plot.layout, ...drawn, images, margin, paper_bgcolor: paper, plot_bgcolor: paper };
     const scale = format === "png" ? 2 : 1;
-    return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height, scale });
+    return this.Plotly.toImage({ data: this.plot.data, layout }, { format, width, height: height + below, scale });
   }
 }
 

@@ -133,6 +133,7 @@ export class TakeAway {
       cluster: label.get(node),
       name: state.nameOf(node),
       size: tree.nodes.size[node],
+      color: tree.palette.indexOf(tree.colors[node]),
       ...(this.counts.isFiltered ? { filtered_size: this.counts.nodes[node] } : {}),
       keywords: this.groups.keywords(node),
       cohesion: this.measures.cohesion(node),

@@ -62,13 +62,18 @@ export class Tree {
     return low < pieces.length && pieces[low][0] <= position;
   }
 
-  // When a group is split, its larger part keeps the color, so that few colors change from one cut to the next.
+  // The groups of the result have the colors of the model. Of merged groups the larger one, and of a split group the
+  // larger part, keeps the color, so that few colors change from one cut to the next.
   #colors(palette) {
-    const colors = new Array(2 * this.k - 1).fill(palette[0]);
-    for (let step = this.k - 2; step >= 0; step--) {
-      const [large, small] = this.children(this.k + step);
-      colors[large] = colors[this.k + step];
-      colors[small] = palette[this.k - step - 1];
+    const colors = new Array(2 * this.k - 1).fill(null);
+    this.base.nodes.forEach((node, i) => colors[node] = palette[this.base.colors[i]]);
+    const free = palette.filter((color) => !colors.includes(color)).values();
+    const next = () => free.next().value ?? palette[0];
+    for (let node = this.k; node < colors.length; node++) colors[node] ??= colors[this.children(node)[0]];
+    for (let node = colors.length - 1; node >= this.k; node--) {
+      const [large, small] = this.children(node);
+      colors[large] ??= colors[node];
+      colors[small] ??= next();
     }
     return colors;
   }
