@@ -63,7 +63,12 @@ def test_a_cell_opens_its_texts_and_back_leads_to_the_cell(open_page, report, re
     different = f"{len(rows)} texts, {len(rows) - 2} different, in 1 group"
     assert view.locator(".muted").first.inner_text() == f"{different}; moving them also moves 6 rows outside this list"
     assert page.evaluate("document.activeElement.id") == "work-view"
-    assert page.evaluate("document.getElementById('work-view').getBoundingClientRect().top < innerHeight / 2")
+    assert page.locator("#work-view .back").evaluate(
+        """(back) => {
+            const { left, top } = back.getBoundingClientRect();
+            return document.elementFromPoint(left + 15, top + 15) === back; // the bar above does not cover it
+        }"""
+    )
     view.locator(".text-row").first.wait_for()
     counted = [text.replace("\n", " ") for text in view.locator(".text-row").all_inner_texts()]
     (repeated,) = (text for text in counted if text.startswith("the same parcel question"))
@@ -155,6 +160,7 @@ def test_everything_follows_a_filter_or_says_that_it_does_not(open_page, report,
     assert "not tested while there is a filter" in page.inner_text("#segment-text")
     page.select_option("#segment", label="plan")
     assert page.locator("#heat thead th").all_text_contents() == ["plan", f"paid{len(left)}"]
+    assert "only one value here, so there is nothing to compare." in page.inner_text("#segment-text")
 
     # months
     figure = page.evaluate("textspectra.overTime.figure()")
@@ -224,6 +230,47 @@ def test_one_month_and_no_texts_are_shown_too(open_page, report):
     assert page.inner_text("h1") == "0 groups in the filtered texts."
     assert page.locator("#heat tbody tr").count() == 0
     assert page.evaluate("textspectra.overTime.figure().data.length") == 1
+
+
+PAPER = """() => {
+    const shown = [...document.querySelectorAll("main *")].filter((one) => one.checkVisibility());
+    const onPage = shown.filter((one) => !one.closest(".layer")); // the map is scaled
+    const isCut = (one) => one.scrollWidth > one.clientWidth + 1 && getComputedStyle(one).overflow !== "visible";
+    const controls = "input, select, [role=toolbar], .zoom, #open-all, #fold, .toggle";
+    return {
+        right: Math.max(...onPage.map((one) => one.getBoundingClientRect().right)),
+        cut: onPage.filter((one) => !one.children.length && !one.closest("svg, .hidden") && isCut(one)).length,
+        controls: shown.filter((one) => one.matches(controls)).length,
+    };
+}"""
+
+
+@pytest.mark.parametrize("width", [702, 725])  # A4 and Letter without their margins
+def test_on_paper_nothing_is_cut_and_nothing_is_a_control(open_page, columns, width, tmp_path):
+    texts, X, _, months = columns
+    cities = [f"city {chr(97 + i % 14)}" for i in range(400)]
+    days = [f"2026-0{month}-11" for month in months]
+    wide = ts.cluster_texts(texts, embeddings=X, n_clusters=12, time=days, by={"city": cities}, every="month")
+    with quick_map():
+        ts.write_report(wide, tmp_path / "report.html")
+    page = open_page(tmp_path / "report.html", width=1440, height=900)
+    page.click("#fold")
+    assert page.locator(".card >> visible=true").count() < 12
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": width, "height": 1032})
+    found = page.evaluate(PAPER)
+    assert (found["cut"], found["controls"]) == (0, 0)
+    assert found["right"] <= width
+    assert page.locator(".card >> visible=true").count() == 12
+    assert [table.locator("thead th").count() for table in page.locator("#heat table").all()] == [9, 7]
+    assert page.locator("#time-groups button >> visible=true").count() == 3
+    assert page.locator("#over-time .main-svg").first.evaluate("(one) => one.getBoundingClientRect().width") == 660
+    pages = page.pdf(format="A4" if width == 702 else "Letter").count(b"/Type /Page\n")
+    assert 2 <= pages <= 4
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    page.emulate_media(media="screen")
+    assert page.locator("#heat table").count() == 1
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

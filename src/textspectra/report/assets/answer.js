@@ -55,7 +55,8 @@ export class Answer {
     const named = left.slice(0, NAMED).flatMap((node, i) => [
       i ? ", " : "",
       make("bdi", {}, shorten(this.state.nameOf(node), 60)),
-      ` (${share(node)})`,
+      " ",
+      make("span", {}, `(${share(node)})`),
     ]);
     const before = left.length > NAMED ? ". The largest: " : ": ";
     return [make("b", {}, count(left.length, "group")), where + before, ...named, "."];

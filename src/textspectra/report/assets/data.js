@@ -84,6 +84,12 @@ export function unfiltered(what = "") {
   return make("span", { class: "unfiltered" }, `${what}without the filter`);
 }
 
+// Calls a listener before the page is printed, with true, and afterwards, with false.
+export function whenPrinting(listener) {
+  globalThis.addEventListener("beforeprint", () => listener(true));
+  globalThis.addEventListener("afterprint", () => listener(false));
+}
+
 // Sorts numbers by a value that is computed once for each.
 export function sortedBy(numbers, valueOf) {
   const values = Float64Array.from(numbers, valueOf);

@@ -123,7 +123,7 @@ export class Groups {
   #section({ theme, nodes }) {
     const cards = () => nodes.map((node) => this.lines.item(node));
     if (theme === null) return cards();
-    const folded = this.folded.has(theme);
+    const folded = this.folded.has(theme) && !this.lines.printing;
     const rows = this.found && nodes.reduce((sum, node) => sum + (this.found.get(node)?.rows ?? 0), 0);
     const fold = () => {
       if (!this.folded.delete(theme)) this.folded.add(theme);

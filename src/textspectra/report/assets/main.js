@@ -124,7 +124,7 @@ async function start() {
   report.rectifiedShades = await unpackArray("rectified", Uint8Array);
   new Why(report);
   const overTime = new OverTime(report);
-  const charts = new Charts(report, globalThis.Plotly, { "over-time": () => overTime.figure() });
+  const charts = new Charts(report, globalThis.Plotly, { "over-time": (width) => overTime.figure(width) });
   overTime.redraw = () => charts.redraw(["over-time"]);
   new Segments(report);
   performance.mark("ready");

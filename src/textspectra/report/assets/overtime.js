@@ -4,7 +4,7 @@ import { FEWEST_TEXTS } from "./trends.js";
 
 const STRONGEST = 5;
 const LARGEST = 3;
-const TICK = 110; // pixels for the name of a period
+const LETTER_OF_TICK = 7; // pixels
 
 export class OverTime {
   constructor({ meta, tree, state, counts, trends }) {
@@ -81,14 +81,19 @@ export class OverTime {
     swatch.style.setProperty("--color", this.tree.colors[node]);
     const remove = () => this.#choose(nodes.filter((other) => other !== node));
     const attributes = { type: "button", "aria-label": `Remove ${name} from the chart`, onclick: remove };
-    return make("button", attributes, swatch, make("span", { dir: "auto" }, shorten(name, 60)), " ×");
+    return make(
+      "button",
+      attributes,
+      swatch,
+      make("span", { dir: "auto" }, shorten(name, 60)),
+      make("span", { class: "on-screen" }, " ×"),
+    );
   }
 
   // The data for Plotly: for each group a line, and its interval as an area between two invisible lines.
-  figure() {
+  figure(width = element("over-time").clientWidth) {
     const nodes = this.nodes().filter((node) => this.trends.tallied.has(node));
     const x = this.time.names;
-    const width = element("over-time").clientWidth;
     element("over-time").setAttribute(
       "aria-label",
       nodes.map((node) => `${this.state.nameOf(node)}: ${this.trends.words(node)}`).join(". "),
@@ -131,7 +136,8 @@ export class OverTime {
         showlegend: false, // the buttons above the chart name the groups
         xaxis: {
           type: "category",
-          nticks: Math.max(3, Math.floor(width / TICK)),
+          nticks: Math.max(2, Math.floor(width / (LETTER_OF_TICK * (x[0].length + 2)))),
+          tickangle: 0,
           showgrid: false,
           range: [(this.trends.filled[0] ?? 0) - 0.5, (this.trends.filled.at(-1) ?? x.length - 1) + 0.5],
         },

@@ -1,10 +1,11 @@
 // The heat map of groups by segment: the texts of each group with each value, and how many times as many that is as if
 // the value made no difference. A cell opens its texts.
-import { count, element, make, number, percent, shorten } from "./data.js";
+import { count, element, make, number, percent, shorten, whenPrinting } from "./data.js";
 
 const FIRST_ROWS = 25; // groups shown at first
 const STRONG = 2; // powers of two: the color is full at a lift of 4 or 1/4
 const FEWEST_EXPECTED = 10; // texts; a ratio to fewer is mostly chance
+const PAPER_COLUMNS = 8; // values that fit on a page; further ones are in another table
 const STEPS = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
 
 export class Segments {
@@ -24,6 +25,7 @@ export class Segments {
       this.show();
     });
     state.listen((changed) => (changed.k || changed.names || changed.filter) && this.show());
+    whenPrinting((isPrinting) => this.show(isPrinting ? PAPER_COLUMNS : Infinity));
     this.show();
   }
 
@@ -70,7 +72,7 @@ export class Segments {
     return { codes, totals, row };
   }
 
-  show() {
+  show(columns = Infinity) {
     const at = Number(element("segment").value) || 0;
     const { name, values } = this.segments[at];
     const { codes, totals, row } = this.#table(at);
@@ -80,36 +82,39 @@ export class Segments {
       row(node)
     )
       .filter((cells) => cells.length).sort((a, b) => strength(b) - strength(a));
-    const head = codes.map((code) =>
-      make(
-        "th",
-        { scope: "col", dir: "auto" },
-        shorten(values[code], 40),
-        make("span", {}, number.format(totals[code])),
-      )
-    );
+    const head = codes.map((code) => [values[code], make("span", {}, number.format(totals[code]))]);
     const shown = this.all ? rows : rows.slice(0, FIRST_ROWS);
-    element("heat").replaceChildren(
-      make(
-        "table",
-        { role: "grid", "aria-label": `Groups by ${shorten(name, 60)}` },
-        make("thead", {}, make("tr", {}, make("th", { scope: "col", dir: "auto" }, shorten(name, 40)), ...head)),
-        make("tbody", {}, ...shown.map((cells) => this.#row(cells))),
-      ),
-    );
+    const tables = [];
+    for (let first = 0; first < codes.length; first += columns) {
+      const part = (all) => all.slice(first, first + columns);
+      tables.push(this.#grid([[name], ...part(head)], shown.map(part)));
+    }
+    element("heat").replaceChildren(...tables);
     this.#stopAt(element("heat").querySelector("button"));
     element("heat-all").hidden = rows.length <= FIRST_ROWS;
     element("heat-all").textContent = this.all
       ? `Show the first ${FIRST_ROWS}`
       : `Show all ${count(rows.length, "group")}`;
-    element("segment-text").textContent = this.#about(shorten(name, 60), rows);
+    element("segment-text").replaceChildren(...this.#about(shorten(name, 60), rows));
     element("heat-about").textContent = "";
+  }
+
+  #grid(head, rows) {
+    const heads = head.map(([text, ...more]) => make("th", { scope: "col", dir: "auto" }, shorten(text, 40), ...more));
+    return make(
+      "table",
+      { role: "grid", "aria-label": `Groups by ${shorten(head[0][0], 60)}` },
+      make("thead", {}, make("tr", {}, ...heads)),
+      make("tbody", {}, ...rows.map((cells) => this.#row(cells))),
+    );
   }
 
   #about(name, rows) {
     const some = (test) => rows.filter((cells) => cells.some(test)).length;
     const marked = some((one) => one.marked);
-    const proof = this.counts.isFiltered
+    const proof = rows[0]?.length === 1
+      ? "The texts have only one value here, so there is nothing to compare."
+      : this.counts.isFiltered
       ? "Differences are not tested while there is a filter."
       : marked
       ? `Framed cells are statistically significant (${count(marked, "group")}; corrected for the number of tests).`
@@ -117,16 +122,20 @@ export class Segments {
     const pale = some((one) => one.expected < FEWEST_EXPECTED)
       ? ` Pale cells: fewer than ${FEWEST_EXPECTED} texts are expected, so the ratio may be chance.`
       : "";
+    const compared = `relative to the number expected if ${name} made no difference: 2× is twice as many.`;
     return [
-      `How many texts each group has for each value of ${name}, relative to the number expected if it made no difference`,
-      `: 2× is twice as many. Below are the number of texts and their share of the column. `,
-      `${this.canOpen ? "Select a cell to read its texts. " : ""}${proof}${pale}`,
-    ].join("");
+      `How many texts of each group have each value, ${compared} Below are the number of texts and their share of the column. `,
+      ...(this.canOpen ? [make("span", { class: "on-screen" }, "Select a cell to read its texts. ")] : []),
+      proof + pale,
+    ];
   }
 
   #row(cells) {
     const [{ node }] = cells;
-    const open = () => this.groups.open(node);
+    const open = () => {
+      this.groups.open(node);
+      showPanel();
+    };
     const title = make("button", { type: "button", dir: "auto", onclick: open }, shorten(this.state.nameOf(node), 60));
     return make("tr", {}, make("th", { scope: "row" }, title), ...cells.map((cell) => this.#cell(cell)));
   }
@@ -160,8 +169,13 @@ export class Segments {
     this.state.set({ work: { kind: "picked", title, positions, isIn, back } });
     element("panel").scrollTop = 0;
     element("work-view").focus({ preventScroll: true });
-    element("work-view").scrollIntoView({ block: "nearest" });
+    showPanel();
   }
+}
+
+// The panel is at the top of the page; on a narrow screen it covers the page.
+function showPanel() {
+  document.querySelector(".first").scrollIntoView();
 }
 
 function times(lift) {
