@@ -129,15 +129,21 @@ def test_the_heat_map_has_the_lifts(open_page, report, result):
         for number, value in enumerate(values):
             one = frame.loc[(name, value)]
             shown = cells.nth(number)
-            assert float(shown.text_content().rstrip("×")) == pytest.approx(one["lift"], abs=0.06)
+            ratio, figures = shown.locator("b").text_content(), shown.locator("small").text_content()
+            assert float(ratio.rstrip("×")) == pytest.approx(one["lift"], abs=0.06)
+            assert figures.startswith(f"{one['texts']} · ")
+            assert float(figures.split(" · ")[1].rstrip(" %")) == pytest.approx(100 * one["share"], abs=0.51)
+            expected = one["overall"] * frame.xs(value, level="value")["texts"].sum()
+            assert ("few" in shown.get_attribute("class").split()) == (expected < 10)
             assert ("marked" in shown.get_attribute("class")) == (one["represented"] != "as expected")
     strongest = rows.first.locator("td.over.marked")
     strongest.hover()
     assert page.inner_text("#heat-about").startswith(rows.first.locator("th").text_content())
-    assert "99 % of texts with channel phone (98 texts), 17 % overall; 5.8×" in page.inner_text("#heat-about")
+    assert page.inner_text("#heat-about").endswith(": 98 texts, 99 % of phone, 5.8× expected (significant)")
+    assert page.inner_text("#segment-text").endswith("fewer than 10 texts are expected, so the ratio may be chance.")
     page.select_option("#segment", label="half")
     assert page.locator("#heat thead th").all_text_contents()[1:] == ["x300", "y300"]
-    rows.nth(1).locator("button").click()
+    rows.nth(1).locator("th button").click()
     assert page.locator("#group-view").is_visible()
 
 

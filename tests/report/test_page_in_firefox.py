@@ -28,7 +28,8 @@ def report(planted, tmp_path_factory):
     texts = [f"{words[cluster]} question number {i}" for i, cluster in enumerate(truth)]
     path = tmp_path_factory.mktemp("report") / "report.html"
     with quick_map():
-        ts.write_report(ts.cluster_texts(texts, embeddings=X, n_clusters=5), path)
+        by = {"region": ["north", "south", "south"] * 100}
+        ts.write_report(ts.cluster_texts(texts, embeddings=X, n_clusters=5, by=by), path)
     return path
 
 
@@ -86,6 +87,24 @@ def test_map_slider_search_and_groups_work(report):
         browser.evaluate("document.getElementById('experts').open = true")
         browser.evaluate("document.getElementById('profile').scrollIntoView()")
         browser.wait_for("document.querySelector('#profile .main-svg')")
+        assert browser.problems == []
+
+
+def test_a_cell_of_the_heat_map_opens_its_texts(report):
+    button, view = "document.querySelector('#heat td button')", "document.getElementById('work-view')"
+    with firefox() as browser:
+        browser.open(report)
+        words = browser.evaluate(f"{button}.ariaLabel")
+        browser.evaluate(f"{button}.click()")
+        texts = browser.evaluate(f"{view}.querySelector('.muted').textContent")
+        assert words.split(": ")[1].split(",")[0] == texts.split(",")[0]
+        assert browser.evaluate("document.activeElement.id") == "work-view"
+        browser.wait_for(f"{view}.querySelector('.text-row')")
+        browser.evaluate(f"{view}.querySelector('.back').click()")
+        assert browser.evaluate("document.activeElement.ariaLabel") == words
+        browser.evaluate(f"{TYPE}(document.querySelector('#filters select'), 0)")
+        assert browser.evaluate("document.querySelectorAll('#heat thead th').length") == 2
+        assert browser.evaluate("document.title").startswith("5 groups in ")
         assert browser.problems == []
 
 

@@ -108,7 +108,7 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
 
 SCRIPT_MODULES = (
     "data", "commandline", "grouping", "tree", "filter", "state", "unsaved", "kept", "dropping", "rows", "counts",
-    "tallied", "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
+    "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
     "query", "textrows", "editing", "themes", "lines", "groups", "hover", "search", "picked", "compare", "misfits",
     "outcome", "lasso", "safecells", "workbook", "why", "charts", "takeaway", "saving", "filterbar", "overtime",
     "segments", "changed", "main",

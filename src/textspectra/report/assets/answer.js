@@ -1,6 +1,6 @@
 // The answer at the top: the number of groups and the largest ones, their quality, and notes. The first sentence follows
 // the slider, the edits and the filter; what is about all texts says so while there is a filter.
-import { count, element, make, number, shorten } from "./data.js";
+import { count, element, make, number, shorten, unfiltered } from "./data.js";
 
 const NAMED = 3; // groups in the first sentence
 
@@ -9,7 +9,6 @@ export class Answer {
     Object.assign(this, { meta, tree, state, counts, measures: null });
     const { about, details } = meta;
     element("range").textContent = meta.answers.range;
-    element("read").textContent = `${this.#sizes()} ${about.read}`;
     this.#notes(notes(about, details));
     const { command, model_reason, ...recipe } = about.recipe;
     const model = model_reason ? `${about.model}, ${model_reason}` : about.model;
@@ -33,6 +32,11 @@ export class Answer {
 
   #sizes() {
     const { grouped, texts } = this.meta.about;
+    if (this.counts.isFiltered) {
+      const about = this.counts.sampled ? "about " : "";
+      const left = `${about}${number.format(this.counts.total)} of ${count(grouped, "text")}`;
+      return `Filter: ${this.state.filter.words(this.state.fields)}: ${left}.`;
+    }
     return grouped === texts
       ? `${count(texts, "text")}.`
       : `${number.format(grouped)} of ${count(texts, "text")} have a group.`;
@@ -41,7 +45,7 @@ export class Answer {
   // "22 groups. The largest: cancelled flights (11 %), lost luggage (9 %), on hold (7 %)."
   #headline() {
     const { nodes, total, isFiltered } = this.counts;
-    const left = this.tree.cut(this.state.k).filter((node) => nodes[node] > 0).sort((a, b) => nodes[b] - nodes[a]);
+    const left = this.counts.largestFirst(this.state.k);
     const where = isFiltered ? " in the filtered texts" : "";
     if (!left.length) return [make("b", {}, "0 groups"), `${where}.`];
     const share = (node) => {
@@ -51,7 +55,8 @@ export class Answer {
     const named = left.slice(0, NAMED).flatMap((node, i) => [
       i ? ", " : "",
       make("bdi", {}, shorten(this.state.nameOf(node), 60)),
-      ` (${share(node)})`,
+      " ",
+      make("span", {}, `(${share(node)})`),
     ]);
     const before = left.length > NAMED ? ". The largest: " : ": ";
     return [make("b", {}, count(left.length, "group")), where + before, ...named, "."];
@@ -80,7 +85,7 @@ export class Answer {
     box.hidden = !all.length;
     const more = others.length ? [" ", make("b", {}, `and ${count(others.length, "more note")}`)] : [];
     box.replaceChildren(
-      make("summary", {}, make("span", { class: "note" }, first ?? ""), ...more),
+      make("summary", {}, make("span", { class: "note" }, first ?? ""), ...more, " ", unfiltered()),
       ...others.map((note) => make("p", { class: "note" }, note)),
     );
   }
@@ -89,15 +94,17 @@ export class Answer {
     const { k, edits } = this.state;
     const { about, answers, profile } = this.meta;
     element("headline").replaceChildren(...this.#headline());
-    document.title = `${count(k, "group")} in ${count(about.grouped, "text")} · textspectra`;
-    for (const mark of document.querySelectorAll(".unfiltered")) mark.hidden = !this.counts.isFiltered;
+    element("read").textContent = `${this.#sizes()} ${about.read}`;
+    document.title = `${element("headline").querySelector("b").textContent} in ${
+      count(this.counts.total, "text")
+    } · textspectra`;
+    document.documentElement.classList.toggle("filtered", this.counts.isFiltered); // shows the marks of what it leaves out
     element("worth").textContent = edits ? this.#edited() : answers.worth[k - 1];
     const ari = edits ? null : profile.curves.ari?.[k - 1] ?? null;
     element("truth").hidden = ari === null;
     if (ari !== null) {
-      element("truth").textContent = `Agreement with the ground truth, which has ${profile.classes} classes: ARI ${
-        ari.toFixed(2)
-      }.`;
+      const words = `Agreement with the ground truth, which has ${profile.classes} classes: ARI ${ari.toFixed(2)}. `;
+      element("truth").replaceChildren(words, unfiltered());
     }
   }
 }

@@ -1,5 +1,5 @@
 // The charts of "Why this number of groups", and the similarity matrices. Each is drawn when it is scrolled into view.
-import { element, shorten } from "./data.js";
+import { element, shorten, whenPrinting } from "./data.js";
 import { jumpOf } from "./why.js";
 
 const CURVES = {
@@ -11,6 +11,7 @@ const CURVES = {
   fowlkes_mallows: { name: "Fowlkes-Mallows", axis: "y", dash: "longdash" },
 };
 const RIGHT = { overlaying: "y", side: "right", showgrid: false, tickmode: "auto" };
+const PAPER = { width: 660, height: 250 }; // pixels of a chart there
 const ROW_OF_NAMES = 16; // pixels
 const LETTER = 6.4; // pixels
 const COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
@@ -36,13 +37,13 @@ export class Charts {
     }, { rootMargin: "400px" });
     for (const id of Object.keys(this.makers)) watcher.observe(element(id));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw(this.drawn));
-    globalThis.addEventListener("beforeprint", () => this.#drawAll(true));
-    globalThis.addEventListener("afterprint", () => this.#drawAll(false));
+    whenPrinting((isPrinting) => this.#drawAll(isPrinting));
     this.state.listen((changed) => changed.k && this.redraw(["agreement", "profile", "raw", "rectified"]));
   }
 
   #drawAll(onPaper) {
     document.documentElement.classList.toggle("paper", onPaper);
+    this.paper = onPaper ? PAPER : null;
     this.drawn.clear();
     for (const id of Object.keys(this.makers)) this.draw(id);
   }
@@ -60,19 +61,18 @@ export class Charts {
     const figure = element(id);
     if (this.drawn.has(id) || figure.closest("[hidden], details:not([open])")) return;
     this.drawn.add(id);
-    for (const side of ["width", "height"]) { // for printing, as in the map
-      figure.style.setProperty(`--${side}`, figure[side === "width" ? "clientWidth" : "clientHeight"]);
-    }
-    const { data, layout, marks = [] } = this.makers[id]();
-    const { shapes, annotations, above } = marked(marks, layout.xaxis, figure.clientWidth - 90);
+    const width = this.paper?.width ?? figure.clientWidth;
+    const { data, layout, marks = [] } = this.makers[id](width);
+    const { shapes, annotations, above } = marked(marks, layout.xaxis, width - 90);
     const style = getComputedStyle(document.body);
     const [ink, line] = ["--ink", "--line"].map((name) => style.getPropertyValue(name).trim());
     const axis = { color: ink, gridcolor: line, zerolinecolor: line, linecolor: line, automargin: true };
     const whole = {
+      ...this.paper,
       margin: { l: 8, r: 8, t: 8 + above, b: 8 },
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: style.fontFamily, size: 12, color: ink },
+      font: { family: style.fontFamily, size: this.paper ? 10 : 12, color: ink },
       legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", font: { size: 11 } },
       hovermode: "x unified",
       hoverlabel: { bgcolor: style.getPropertyValue("--paper").trim(), bordercolor: line, font: { color: ink } },

@@ -1,5 +1,5 @@
 // Two groups side by side: their similarity, the words that set them apart, and the texts on the border.
-import { count, element, make, number, percent, sortedBy } from "./data.js";
+import { count, element, make, number, percent, sortedBy, unfiltered } from "./data.js";
 
 const BORDER = 8; // texts of each group
 
@@ -14,7 +14,7 @@ export class Compare {
     if (work?.kind !== "compare") return;
     const [one, other] = work.pair;
     const close = () => this.state.set({ work: null });
-    const sides = this.words.differing(this.tree.pieces(one), this.tree.pieces(other));
+    const sides = this.words.differing(this.groups.left(one), this.groups.left(other));
     element("work-view").replaceChildren(
       make("button", { type: "button", class: "back", onclick: close }, "← all groups"),
       make("div", { class: "sides" }, ...work.pair.map((node) => this.#head(node))),
@@ -61,7 +61,7 @@ export class Compare {
     return make(
       "p",
       { class: "edit-actions" },
-      make("span", {}, "Similarity ", make("b", {}, value.toFixed(2)), rank),
+      make("span", {}, "Similarity ", make("b", {}, value.toFixed(2)), rank, " ", unfiltered()),
       make("button", { type: "button", onclick: merge }, "Merge these groups"),
     );
   }
@@ -83,7 +83,7 @@ export class Compare {
     const beside = (i) => make("span", { class: "of-group" }, `${this.textRows.similarity(other, i)} to the other`);
     return [
       make("h4", { dir: "auto" }, this.groups.swatch(node), ` ${this.state.nameOf(node)}`),
-      make("ul", { class: "texts" }, ...near.map((i) => make("li", {}, this.textRows.row(node, i, beside(i))))),
+      make("ul", { class: "texts" }, ...near.map((i) => make("li", {}, this.textRows.row(node, i, [beside(i)])))),
     ];
   }
 }

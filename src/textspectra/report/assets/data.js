@@ -81,6 +81,17 @@ export function quoted(text) {
   return make("span", { class: "example" }, make("span", { class: "text", dir: "auto" }, text));
 }
 
+// Marks what does not follow the filter; without a filter it is not shown.
+export function unfiltered(what = "") {
+  return make("span", { class: "unfiltered" }, `${what}without the filter`);
+}
+
+// Calls a listener before the page is printed, with true, and afterwards, with false.
+export function whenPrinting(listener) {
+  globalThis.addEventListener("beforeprint", () => listener(true));
+  globalThis.addEventListener("afterprint", () => listener(false));
+}
+
 // Sorts numbers by a value that is computed once for each.
 export function sortedBy(numbers, valueOf) {
   const values = Float64Array.from(numbers, valueOf);

@@ -1,4 +1,5 @@
 // The rows that the reader wants to see: a range of periods, and a value of each segment. A filter is immutable.
+import { shorten } from "./data.js";
 
 export class Filter {
   // Periods and values are given by their numbers; null means any.
@@ -29,6 +30,15 @@ export class Filter {
 
   withValue(segment, value) {
     return new Filter(this.from, this.to, this.values.with(segment, value));
+  }
+
+  // "channel web, from Feb 2026"
+  words({ time, segments }) {
+    const values = this.values.flatMap((value, i) =>
+      value === null ? [] : [`${shorten(segments[i].name, 40)} ${shorten(segments[i].values[value], 40)}`]
+    );
+    const ends = ["from", "to"].filter((end) => this[end] !== null).map((end) => `${end} ${time.names[this[end]]}`);
+    return [...values, ends.join(" ")].filter(Boolean).join(", ");
   }
 
   // The conditions by name, for the downloads.

@@ -3,8 +3,8 @@ import { count, element, make, number, shorten } from "./data.js";
 import { Filter } from "./filter.js";
 
 export class FilterBar {
-  constructor({ meta, tree, state, counts, tallies }) {
-    Object.assign(this, { meta, tree, state, counts, fields: state.fields });
+  constructor({ meta, state, counts, tallies }) {
+    Object.assign(this, { meta, state, counts, fields: state.fields });
     const { time, segments } = this.fields;
     this.selects = segments.map(({ name, values }, i) => {
       const texts = tallies.segments[i].subarray(-values.length); // the last node has all texts
@@ -46,8 +46,8 @@ export class FilterBar {
     set(this.from, filter.from);
     set(this.to, filter.to);
     this.clear.hidden = !filter.isActive;
-    const { nodes, total, sampled } = this.counts;
-    const groups = this.tree.cut(k).filter((node) => nodes[node] > 0).length;
+    const { total, sampled } = this.counts;
+    const groups = this.counts.largestFirst(k).length;
     const all = number.format(this.meta.about.grouped);
     element("filtered").textContent = filter.isActive
       ? `${sampled ? "about " : ""}${number.format(total)} of ${all} texts, in ${count(groups, "group")}`

@@ -1,5 +1,5 @@
 // The groups as a list, and one group with its texts.
-import { count, element, make, number, percent, sortedBy } from "./data.js";
+import { count, element, make, number, percent, sortedBy, unfiltered } from "./data.js";
 import { Lines } from "./lines.js";
 import { Themes } from "./themes.js";
 
@@ -123,7 +123,7 @@ export class Groups {
   #section({ theme, nodes }) {
     const cards = () => nodes.map((node) => this.lines.item(node));
     if (theme === null) return cards();
-    const folded = this.folded.has(theme);
+    const folded = this.folded.has(theme) && !this.lines.printing;
     const rows = this.found && nodes.reduce((sum, node) => sum + (this.found.get(node)?.rows ?? 0), 0);
     const fold = () => {
       if (!this.folded.delete(theme)) this.folded.add(theme);
@@ -211,6 +211,7 @@ export class Groups {
       make("h2", { class: "hidden", dir: "auto" }, this.state.nameOf(node)),
       this.#nameForm(node),
       make("p", { class: "muted" }, facts),
+      unfiltered("cohesion, keywords, nearest groups and edits: "),
       this.lines.bar(node),
       this.trends.line(node),
       make("p", { class: "chips" }, ...this.keywords(node).map((word) => make("span", { dir: "auto" }, word))),
@@ -282,7 +283,7 @@ export class Groups {
   }
 
   // The texts of a group that the filter leaves.
-  #left(node) {
+  left(node) {
     const left = [];
     for (const [start, end] of this.tree.pieces(node)) {
       for (let i = start; i < end; i++) if (this.counts.texts[i] > 0) left.push(i);
@@ -292,12 +293,12 @@ export class Groups {
 
   // The same, the most typical first.
   members(node) {
-    return sortedBy(this.#left(node), (i) => -this.measures.similarity(node, i));
+    return sortedBy(this.left(node), (i) => -this.measures.similarity(node, i));
   }
 
   typical(node) {
     const left = this.tree.nodes.typical[node].filter((i) => this.counts.texts[i] > 0);
-    return left.length ? left : this.#best(node, this.#left(node), EXTREMES);
+    return left.length ? left : this.#best(node, this.left(node), EXTREMES);
   }
 
   #texts(node) {

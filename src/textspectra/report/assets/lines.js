@@ -1,8 +1,9 @@
 // A line of the list for each group: color, name, size, share and cohesion. Its details open below it.
-import { count, element, make, number, percent, quoted, shorten } from "./data.js";
+import { count, element, make, number, percent, quoted, shorten, whenPrinting } from "./data.js";
 
 const TYPICAL = 2; // texts in the details
 const KEYWORDS = 7;
+const KEYWORDS_ON_PAPER = 4;
 
 export class Lines {
   constructor(report, groups) {
@@ -12,12 +13,14 @@ export class Lines {
     this.exceptions = new Set();
     this.items = new Map();
     element("open-all").addEventListener("click", () => this.#openAll());
-    for (const [event, printing] of [["beforeprint", true], ["afterprint", false]]) {
-      globalThis.addEventListener(event, () => {
-        this.printing = printing; // on paper, all lines have their keywords
-        for (const [node, item] of this.items) this.#fill(node, item);
-      });
-    }
+    whenPrinting((isPrinting) => {
+      this.printing = isPrinting; // on paper, all lines have their keywords, and no theme is folded
+      for (const [node, item] of this.items) {
+        item.querySelector(".line-details")?.remove();
+        this.#fill(node, item);
+      }
+      if (groups.folded.size) groups.show();
+    });
   }
 
   isOpen(node) {
@@ -103,11 +106,12 @@ export class Lines {
       this.groups.open(node);
       element("group-view").querySelector(".rename input").focus();
     };
+    const keywords = this.groups.keywords(node).slice(0, this.printing ? KEYWORDS_ON_PAPER : KEYWORDS);
     return make(
       "div",
       { class: "line-details" },
       this.trends.line(node),
-      make("p", { class: "keywords", dir: "auto" }, this.groups.keywords(node).slice(0, KEYWORDS).join(" · ")),
+      make("p", { class: "keywords", dir: "auto" }, keywords.join(" · ")),
       ...this.groups.typical(node).slice(0, TYPICAL).map((i) => this.#example(i)),
       make(
         "p",

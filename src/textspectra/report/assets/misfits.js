@@ -120,7 +120,7 @@ export class Misfits {
     const group = (one) => [this.groups.swatch(one), ` ${shorten(this.state.nameOf(one), 40)}`];
     const way = make("span", { class: "of-group", dir: "auto" }, ...group(own), " → ", ...group(node));
     way.append(` (${margin.toFixed(2)} nearer)`);
-    return make("li", {}, make("label", { class: "tick" }, box), this.textRows.row(own, i, way));
+    return make("li", {}, make("label", { class: "tick" }, box), this.textRows.row(own, i, [way]));
   }
 
   #checkAll(listed) {

@@ -4,18 +4,18 @@ import { FEWEST_TEXTS } from "./trends.js";
 
 const STRONGEST = 5;
 const LARGEST = 3;
-const TICK = 110; // pixels for the name of a period
+const LETTER_OF_TICK = 7; // pixels
 
 export class OverTime {
-  constructor({ meta, tree, state, trends }) {
-    Object.assign(this, { tree, state, trends, time: meta.tally.time, chosen: null, redraw: () => {} });
+  constructor({ meta, tree, state, counts, trends }) {
+    Object.assign(this, { tree, state, counts, trends, time: meta.tally.time, chosen: null, redraw: () => {} });
     element("time").hidden = trends.filled.length < 2;
     if (element("time").hidden) return;
     element("time-add").addEventListener("change", (event) => {
       this.#choose([...this.nodes(), Number(event.target.value)]);
     });
     element("time-reset").addEventListener("click", () => this.#choose(null));
-    state.listen((changed) => (changed.k || changed.selected || changed.names) && this.show());
+    state.listen((changed) => (changed.k || changed.selected || changed.names || changed.filter) && this.show());
     this.show();
   }
 
@@ -29,12 +29,14 @@ export class OverTime {
     const { k, selected } = this.state;
     if (this.chosen) return [...new Set(this.chosen.map((node) => this.tree.standIn(node, k)))];
     if (selected !== null) return [selected];
-    const cut = this.tree.largestFirst(k);
+    const cut = this.counts.largestFirst(k);
     const changing = this.trends.strongest(cut).slice(0, STRONGEST);
     return changing.length ? changing : cut.slice(0, LARGEST);
   }
 
   show() {
+    const { isFiltered } = this.counts;
+    const texts = isFiltered ? "the filtered texts" : "all texts";
     const nodes = this.nodes();
     const others = this.tree.cut(this.state.k).filter((node) => !nodes.includes(node));
     element("time-groups").replaceChildren(...nodes.map((node) => this.#chip(node, nodes)));
@@ -44,10 +46,11 @@ export class OverTime {
     );
     element("time-add").hidden = others.length === 0;
     element("time-reset").hidden = this.chosen === null;
-    element("time-volume").replaceChildren(...this.time.volume.map((line) => make("li", {}, line)));
-    const unknown = nodes.filter((node) => !this.trends.has(node)).length;
+    const volume = isFiltered ? [] : this.time.volume; // about all texts
+    element("time-volume").replaceChildren(...volume.map((line) => make("li", {}, line)));
+    const unknown = nodes.filter((node) => !this.trends.tallied.has(node)).length;
     element("time-text").textContent = [
-      `Share of all texts per ${this.time.every}, with its 95 % interval; the bars show all texts. `,
+      `Share of ${texts} per ${this.time.every}, with its 95 % interval; the bars show ${texts}. `,
       this.trends.drawn.size < this.trends.filled.length
         ? `A ${this.time.every} with fewer than ${FEWEST_TEXTS} texts has no share. `
         : "",
@@ -58,15 +61,18 @@ export class OverTime {
   }
 
   #about() {
-    const fixed = "Filters do not apply to this chart.";
-    if (this.chosen || this.state.selected !== null) return fixed;
+    const isChosen = this.chosen || this.state.selected !== null;
+    if (this.counts.isFiltered) {
+      return `Changes are not tested while there is a filter.${isChosen ? "" : " These are the largest groups."}`;
+    }
+    if (isChosen) return "";
     const n = this.trends.strongest(this.tree.cut(this.state.k)).length;
     const which = !n
       ? "No group changes significantly; these are the largest."
       : n > STRONGEST
       ? `These are the ${STRONGEST} most significant of ${n} changes.`
       : "These are the groups that change significantly.";
-    return `${which} ${this.time.tested} ${fixed}`;
+    return `${which} ${this.time.tested}`;
   }
 
   #chip(node, nodes) {
@@ -75,14 +81,19 @@ export class OverTime {
     swatch.style.setProperty("--color", this.tree.colors[node]);
     const remove = () => this.#choose(nodes.filter((other) => other !== node));
     const attributes = { type: "button", "aria-label": `Remove ${name} from the chart`, onclick: remove };
-    return make("button", attributes, swatch, make("span", { dir: "auto" }, shorten(name, 60)), " ×");
+    return make(
+      "button",
+      attributes,
+      swatch,
+      make("span", { dir: "auto" }, shorten(name, 60)),
+      make("span", { class: "on-screen" }, " ×"),
+    );
   }
 
   // The data for Plotly: for each group a line, and its interval as an area between two invisible lines.
-  figure() {
-    const nodes = this.nodes().filter((node) => this.trends.has(node));
+  figure(width = element("over-time").clientWidth) {
+    const nodes = this.nodes().filter((node) => this.trends.tallied.has(node));
     const x = this.time.names;
-    const width = element("over-time").clientWidth;
     element("over-time").setAttribute(
       "aria-label",
       nodes.map((node) => `${this.state.nameOf(node)}: ${this.trends.words(node)}`).join(". "),
@@ -125,9 +136,10 @@ export class OverTime {
         showlegend: false, // the buttons above the chart name the groups
         xaxis: {
           type: "category",
-          nticks: Math.max(3, Math.floor(width / TICK)),
+          nticks: Math.max(2, Math.floor(width / (LETTER_OF_TICK * (x[0].length + 2)))),
+          tickangle: 0,
           showgrid: false,
-          range: [-0.5, x.length - 0.5],
+          range: [(this.trends.filled[0] ?? 0) - 0.5, (this.trends.filled.at(-1) ?? x.length - 1) + 0.5],
         },
         yaxis: { tickformat: ".1~%", rangemode: "tozero", title: { text: "share of texts" }, domain: [0.3, 1] },
         yaxis2: { rangemode: "tozero", title: { text: "texts" }, domain: [0, 0.2], nticks: 3, anchor: "x" },

@@ -1,4 +1,4 @@
-// A list of texts beside the map, from the lasso or the search. They can be moved, named and saved.
+// A list of texts beside the map, from the lasso, the search or the heat map. They can be moved, named and saved.
 import { count, element, make, number, shorten, sortedBy } from "./data.js";
 
 export class Picked {
@@ -11,7 +11,7 @@ export class Picked {
     const { work } = this.state;
     const view = element("work-view");
     view.hidden = work === null;
-    if (work?.kind === "picked") view.replaceChildren(...this.#list(work.title, work.positions, this.#note(work)));
+    if (work?.kind === "picked") view.replaceChildren(...this.#list(work));
     else if (!work) view.replaceChildren();
     const positions = work?.kind === "picked" ? work.positions : null;
     if (positions || this.lit) this.#light(positions);
@@ -34,34 +34,41 @@ export class Picked {
     return sortedBy(positions, (i) => place.get(owners[i]) - this.measures.similarity(owners[i], i));
   }
 
-  #note({ positions }) {
-    const owners = this.tree.ownersAt(this.state.k);
-    const groups = new Set(positions.map((i) => owners[i])).size;
-    const rows = positions.reduce((sum, i) => sum + this.counts.texts[i], 0);
-    const different = rows > positions.length ? `, ${number.format(positions.length)} different` : "";
-    return `${count(rows, "text")}${different}, in ${count(groups, "group")}`;
+  #note(left, owners, times) {
+    const groups = new Set(left.map((i) => owners[i])).size;
+    const sum = (of) => left.reduce((rows, i) => rows + of(i), 0);
+    const rows = sum(times);
+    const others = sum((i) => this.counts.all[i]) - rows;
+    const different = rows > left.length ? `, ${number.format(left.length)} different` : "";
+    const same = others ? `; moving them also moves ${count(others, "row")} outside this list` : "";
+    return `${count(rows, "text")}${different}, in ${count(groups, "group")}${same}`;
   }
 
-  #list(title, positions, note) {
+  // `isIn` tells the rows that count, if only some rows of the texts do; `back` is a way back to somewhere else.
+  #list({ title, positions, isIn = null, back = null }) {
     const owners = this.tree.ownersAt(this.state.k);
-    const left = positions.filter((i) => this.counts.texts[i] > 0);
+    const times = (i) => isIn ? this.counts.rowsOf(i).filter(isIn).length : this.counts.texts[i];
+    const left = positions.filter((i) => times(i) > 0);
     const ordered = this.#byGroup(left, owners);
     const group = (i) => {
       const named = make("span", { class: "of-group", dir: "auto" }, this.groups.swatch(owners[i]));
       named.append(` ${shorten(this.state.nameOf(owners[i]), 50)}`);
       return [named];
     };
-    const close = () => this.state.set({ work: null });
+    const close = () => {
+      this.state.set({ work: null });
+      back?.();
+    };
     return [
-      make("button", { type: "button", class: "back", onclick: close }, "← all groups"),
-      make("h3", { dir: "auto" }, shorten(title, 120)),
-      make("p", { class: "muted" }, note),
-      ...(left.length ? [this.#actions(left)] : []),
-      this.textRows.virtual(ordered, title, (i) => owners[i], group),
+      make("button", { type: "button", class: "back", onclick: close }, back ? "← by segment" : "← all groups"),
+      make("h2", { class: "work-title", dir: "auto" }, shorten(title, 120)),
+      make("p", { class: "muted" }, this.#note(left, owners, times)),
+      ...(left.length ? [this.#actions(left, isIn)] : []),
+      this.textRows.virtual(ordered, title, (i) => owners[i], { more: group, times }),
     ];
   }
 
-  #actions(positions) {
+  #actions(positions, isIn) {
     const name = make("input", {
       placeholder: "New group name",
       "aria-label": "New group name",
@@ -81,7 +88,7 @@ export class Picked {
       ...this.textRows.options(null),
     );
     target.addEventListener("change", () => this.#move(positions, Number(target.value)));
-    const save = () => this.takeAway.saveTexts(positions);
+    const save = () => this.takeAway.saveTexts(positions, isIn);
     return make(
       "form",
       { class: "edit-actions", onsubmit: makeGroup },

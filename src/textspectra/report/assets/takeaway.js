@@ -34,7 +34,7 @@ export class TakeAway {
 
   // The rows of the data that pass the filter, with their labels, as in `to_frame`. For groups made by hand, the
   // similarities are only approximate, so they are left out.
-  rows(only = null) {
+  rows(isWanted = () => true) {
     const { tree, state } = this;
     const label = tree.labelsAt(state.k);
     const saved = state.isSaved() ? this.saved : null; // the labels in the model, by name
@@ -50,8 +50,7 @@ export class TakeAway {
       const cluster = saved ? saved.get(name) : label.get(node);
       return { cluster, cluster_name: name, similarity };
     };
-    const isIn = (r) => (!passing || passing[r]) && (!only || only.has(positions[r]));
-    const left = Array.from(numbers.keys()).filter(isIn);
+    const left = Array.from(numbers.keys()).filter((r) => (!passing || passing[r]) && isWanted(r));
     return left.map((r) => ({
       row: numbers[r],
       text: this.texts[positions[r]],
@@ -60,11 +59,11 @@ export class TakeAway {
     }));
   }
 
-  csv(only = null) {
+  csv(isWanted) {
     const names = ["row", "text", "cluster", "cluster_name", "similarity"];
     names.push(...this.counts.rows.columns.map(({ name }) => name));
     // People count rows from 1.
-    const rows = this.rows(only).map((row) => names.map((name) => name === "row" ? row.row + 1 : row[name]));
+    const rows = this.rows(isWanted).map((row) => names.map((name) => name === "row" ? row.row + 1 : row[name]));
     return csv([names, ...rows], element("safe").checked);
   }
 
@@ -72,7 +71,7 @@ export class TakeAway {
   sheets() {
     const { tree, state, measures, counts } = this;
     const { themes } = this.groups;
-    const nodes = themes.sections(tree.largestFirst(state.k)).flatMap((section) => section.nodes);
+    const nodes = themes.sections(counts.largestFirst(state.k)).flatMap((section) => section.nodes);
     const labels = tree.labelsAt(state.k);
     const themeOf = new Map(nodes.map((node) => [labels.get(node), this.#themeName(themes.of(node))]));
     const columns = (names) => Object.entries(names).map(([name, [width, kind]]) => ({ name, width, kind }));
@@ -85,8 +84,8 @@ export class TakeAway {
     const groups = nodes.map((node) => [
       ...[themeOf.get(labels.get(node)), labels.get(node), state.nameOf(node), tree.nodes.size[node]],
       ...(counts.isFiltered ? [counts.nodes[node]] : []),
-      ...[tree.nodes.size[node] / this.meta.about.grouped, measures.cohesion(node)],
-      ...[this.groups.keywords(node).join(", "), this.texts[tree.nodes.typical[node][0]] ?? null],
+      ...[counts.nodes[node] / counts.total, measures.cohesion(node), this.groups.keywords(node).join(", ")],
+      this.texts[this.groups.typical(node)[0]] ?? null,
     ]);
     const own = { row: [8], text: [80], cluster: [9], cluster_name: [32], theme: [32], similarity: [10] };
     const added = Object.fromEntries(further.map(({ name, kind }) => [name, kind === "time" ? [12, "date"] : [20]]));
@@ -120,9 +119,11 @@ export class TakeAway {
     if (id === "json" || !this.counts.isFiltered) markSaved(this.state);
   }
 
-  // Texts with their rows in the data.
-  saveTexts(positions) {
-    this.#save("texts.csv", "text/csv", this.csv(new Set(positions)));
+  // Texts with their rows in the data, or with some of them.
+  saveTexts(positions, isIn) {
+    const wanted = new Set(positions);
+    const of = this.counts.rows.positions;
+    this.#save("texts.csv", "text/csv", this.csv((row) => wanted.has(of[row]) && (!isIn || isIn(row))));
   }
 
   // `rows` may be left out: `apply` does not need them.

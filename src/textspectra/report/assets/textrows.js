@@ -31,8 +31,8 @@ export class TextRows {
     return `${exact ? "" : "≈ "}${this.measures.similarity(node, i).toFixed(digits)}`;
   }
 
-  row(node, i, ...more) {
-    const n = this.counts.texts[i];
+  // With `n`, the number of its rows in the list.
+  row(node, i, more = [], n = this.counts.texts[i]) {
     const times = n > 1 ? make("b", {}, `${number.format(n)}×`) : "";
     return make(
       "button",
@@ -99,7 +99,7 @@ export class TextRows {
   }
 
   // Only the visible rows are elements; the box has the height of all rows.
-  virtual(positions, label, nodeOf, more = null) {
+  virtual(positions, label, nodeOf, { more = null, times } = {}) {
     const inner = make("ul", { class: "texts" });
     const high = ROW.text + ROW.line * (Boolean(this.counts.rows?.shown.length) + Boolean(more));
     const box = make("div", { class: "virtual", tabindex: "0", role: "region", "aria-label": label }, inner);
@@ -112,7 +112,7 @@ export class TextRows {
       inner.replaceChildren(
         ...positions.slice(first, last).map((i, at) => {
           const place = { "aria-setsize": positions.length, "aria-posinset": first + at + 1 };
-          const item = make("li", place, this.row(nodeOf(i), i, ...(more?.(i) ?? [])));
+          const item = make("li", place, this.row(nodeOf(i), i, more?.(i), times?.(i)));
           item.style.translate = `0 ${(first + at) * high}px`;
           return item;
         }),

@@ -7,10 +7,15 @@ const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃", uneven: "↕" }
 export const FEWEST_TEXTS = 10; // a share of fewer means nothing
 
 export class Trends {
-  constructor({ tally }, tree, counts, tallied) {
-    Object.assign(this, { time: tally.time, tree, counts, tallied });
+  constructor({ meta, tree, state, counts, tallies, tallied }) {
+    Object.assign(this, { time: meta.tally.time, tree, counts, table: tallies.periods, tallied });
     this.n = this.time?.starts.length ?? 0;
-    this.totals = this.n ? this.#row(tree.ranges.length - 1) : [];
+    state.listen((changed) => changed.filter && this.#count());
+    this.#count();
+  }
+
+  #count() {
+    this.totals = this.n ? this.#row(this.tree.ranges.length - 1) : [];
     this.filled = Array.from(this.totals.keys()).filter((period) => this.totals[period] > 0);
     const enough = this.filled.filter((period) => this.totals[period] >= FEWEST_TEXTS);
     this.drawn = new Set(enough.length > 1 ? enough : this.filled);
@@ -21,12 +26,12 @@ export class Trends {
   }
 
   #row(node) {
-    return this.tallied.row(node, this.counts, this.n, (row) => this.#period(row));
+    return this.tallied.row(node, this.table, this.n, (row) => this.#period(row));
   }
 
   // The period of a row of the data, or -1.
   #period(row) {
-    return this.time.starts.findLastIndex((start) => start <= this.tallied.rows.days[row]);
+    return this.time.starts.findLastIndex((start) => start <= this.counts.rows.days[row]);
   }
 
   // The share in each period with its interval (Wilson); null without texts.
@@ -41,9 +46,9 @@ export class Trends {
     });
   }
 
-  // Null if it was not tested.
+  // Null if it was not tested; the texts that a filter leaves are not.
   kind(node) {
-    return this.time.kind[node];
+    return this.counts.isFiltered ? null : this.time.kind[node];
   }
 
   #changes(node) {
@@ -53,7 +58,7 @@ export class Trends {
   // The same sentence as on the command line; groups made by hand are not tested.
   words(node) {
     if (this.kind(node) === "steady") return "no significant change";
-    return this.time.words[node] || "not tested";
+    return (this.kind(node) && this.time.words[node]) || "not tested";
   }
 
   // The groups that change, the most significant first.
@@ -103,7 +108,7 @@ export class Trends {
       "span",
       { class: `trend ${kind ?? ""}`, title: words },
       line,
-      make("span", { "aria-hidden": "true" }, this.time.ends[node] ?? "", make("b", {}, change)),
+      make("span", { "aria-hidden": "true" }, this.kind(node) ? this.time.ends[node] : "", make("b", {}, change)),
     );
   }
 }

@@ -1,4 +1,5 @@
 // The words of the texts, for keywords of groups made by hand and for the differences between two groups.
+import { range } from "./grouping.js";
 
 const WORD = /(?<![\p{L}\p{N}])\p{L}[\p{L}\p{M}\p{N}'’-]+/gu;
 const LETTERS = 2000; // characters of a text that are read
@@ -49,17 +50,13 @@ export class Words {
   }
 
   keywords(pieces) {
-    const everything = Array.from({ length: this.n }, (_, i) => i);
-    return this.#more(this.#count(positionsIn(pieces)), this.#count(everything)).map(({ word }) => word);
+    const positions = pieces.flatMap(([start, end]) => range(start, end));
+    return this.#more(this.#count(positions), this.#count(range(0, this.n))).map(({ word }) => word);
   }
 
-  // The words that are more frequent in one group, and in the other.
-  differing(pieces, others) {
-    const [one, other] = [pieces, others].map((some) => this.#count(positionsIn(some)));
+  // The words that are more frequent in some texts than in others, and the other way around.
+  differing(positions, others) {
+    const [one, other] = [positions, others].map((some) => this.#count(some));
     return [this.#more(one, other), this.#more(other, one)];
   }
-}
-
-function positionsIn(pieces) {
-  return pieces.flatMap(([start, end]) => Array.from({ length: end - start }, (_, i) => start + i));
 }
