@@ -16,6 +16,7 @@ from textspectra.cli.output import Stages
 from textspectra.report.build import corpus_fingerprint, grouping_mark
 from textspectra.report.serving import OpenModel, PageServer
 from textspectra.report.state import FORMAT
+from textspectra.report.tree import report_levels
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery"]
 
@@ -50,6 +51,22 @@ def state_of(result, names=None, base=None, **changed):
     ]
     marks = {"fingerprint": corpus_fingerprint(result.corpus), "grouping": grouping_mark(base or result)}
     return json.dumps({"format": FORMAT, **marks, "edited": False, "clusters": clusters, **changed})
+
+
+def edited_content(result, clusters):
+    """Return what the page writes for groups made by hand, each a label, a name and distinct texts."""
+    levels, finest = report_levels(result)
+    shares = np.array([np.bincount(finest[texts], minlength=levels.k) for _, _, texts in clusters])
+    entries = []
+    for number, (label, name, texts) in enumerate(clusters):
+        parts = np.flatnonzero(shares.argmax(axis=0) == number).tolist()
+        moved = [text for text in texts if finest[text] not in parts]
+        entries.append({
+            "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
+            "parts": [[code, code + 1] for code in parts], "moved": result.corpus.first_rows[moved].tolist(),
+        })  # fmt: skip
+    marks = {"fingerprint": corpus_fingerprint(result.corpus), "grouping": grouping_mark(result)}
+    return {"format": FORMAT, **marks, "edited": True, "clusters": entries}
 
 
 @contextmanager

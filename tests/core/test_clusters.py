@@ -30,7 +30,7 @@ def test_leaves_are_means_of_their_rows_and_splitting_keeps_groups_apart(seed, n
     assert len(leaves.mass) == n if exact else len(leaves.mass) <= 5
     check(leaves, X, weights)
     leaves = gather_leaves(X, None, rng, exact_rows=n if exact else 1, n_leaves=5)
-    split = split_leaves(leaves, X, clusters)
+    split = split_leaves(X, leaves.of_row, clusters)
     check(split, X, np.ones(n))
     assert len(set(zip(split.of_row.tolist(), clusters.tolist(), strict=True))) == len(split.mass)
 

@@ -5,7 +5,7 @@ from report_data import quick_map
 from served import load, names_in_table
 
 from textspectra.errors import UserError
-from textspectra.report.saving import edits_in_words, made_with, model_version, report_path, save_edits
+from textspectra.report.saving import edits_in_words, find_table, made_with, model_version, report_path, save_edits
 from textspectra.report.state import EditCounts
 
 
@@ -46,6 +46,15 @@ def test_what_is_beside_the_model_is_found_and_what_is_not_is_told(model):
     model.with_name("x.clusters.csv").unlink()
     [note] = save_edits(model, lambda: renamed(model, "yours")).notes
     assert note == f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
+
+
+def test_a_table_that_was_read_ahead_is_read_again_if_it_changed(model):
+    path = model.with_name("x.clusters.csv")
+    assert find_table(model, load(model))[1].is_current
+    path.write_text(path.read_text(encoding="utf-8").replace("number 1,", "number one,"), encoding="utf-8")
+    assert find_table(model, load(model)) == (None, None)
+    path.unlink()
+    assert find_table(model, load(model)) == (None, None)
 
 
 def test_edits_are_counted_in_words():

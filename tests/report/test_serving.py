@@ -8,9 +8,10 @@ import threading
 import tracemalloc
 from contextlib import suppress
 
+import numpy as np
 import pytest
 from report_data import quick_map, read_page
-from served import ask, load, names_in_table, serving, state_of
+from served import ask, edited_content, load, make_model, names_in_table, serving, state_of
 
 from textspectra.errors import UserError
 from textspectra.files import lock
@@ -63,6 +64,29 @@ def test_a_page_goes_on_after_a_save_with_the_groups_that_it_was_opened_with(ser
     assert [cluster.label for cluster in load(model).clusters] == list(range(6))
     assert load(model).next_label == second.next_label
     assert server.model.saves == 3
+
+
+def test_what_is_prepared_while_nothing_is_saved_changes_nothing(planted, tmp_path):
+    (tmp_path / "first").mkdir()
+    model = make_model(tmp_path / "first", planted, n=1200)
+    shutil.copytree(tmp_path / "first", tmp_path / "second")
+    merged = load(model).merge(0, 3)
+    groups = [
+        (cluster.label, f"{cluster.name}!", np.flatnonzero(merged.distinct_codes == code))
+        for code, cluster in enumerate(merged.clusters)
+    ]
+    state = json.dumps(edited_content(load(model), groups)).encode()
+    results = []
+    with quick_map():
+        for folder in ("first", "second"):
+            model = tmp_path / folder / "x.model"
+            opened = OpenModel(model, lambda model=model: load(model))
+            for _ in range(2 if folder == "second" else 0):
+                opened.prepare()
+            saved = opened.save(state, opened.version)
+            results.append((saved.blocks, saved.version, names_in_table(model)))
+    assert results[0] == results[1]
+    assert saved.changes.merged == (2, 1)
 
 
 def test_the_second_page_is_told_that_the_model_has_changed(server, model):

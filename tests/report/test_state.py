@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from report_data import cut_labels
+from served import edited_content
 
 import textspectra as ts
 from textspectra.errors import UserError
-from textspectra.report.build import corpus_fingerprint, grouping_mark
 from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
 from textspectra.report.tree import report_levels
 
@@ -28,22 +28,6 @@ def content_at(meta, k, names=None):
 
 def state_at(meta, k, names=None):
     return parse_state(content_at(meta, k, names))
-
-
-def edited_content(result, clusters):
-    """Return what the page writes for groups made by hand, each a label, a name and distinct texts."""
-    levels, finest = report_levels(result)
-    shares = np.array([np.bincount(finest[texts], minlength=levels.k) for _, _, texts in clusters])
-    entries = []
-    for number, (label, name, texts) in enumerate(clusters):
-        parts = np.flatnonzero(shares.argmax(axis=0) == number).tolist()
-        moved = [text for text in texts if finest[text] not in parts]
-        entries.append({
-            "cluster": label, "name": name, "size": int(result.corpus.counts[texts].sum()),
-            "parts": [[code, code + 1] for code in parts], "moved": result.corpus.first_rows[moved].tolist(),
-        })  # fmt: skip
-    marks = {"fingerprint": corpus_fingerprint(result.corpus), "grouping": grouping_mark(result)}
-    return {"format": FORMAT, **marks, "edited": True, "clusters": entries}
 
 
 def members(result):

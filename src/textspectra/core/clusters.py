@@ -226,21 +226,24 @@ def _to_nearest(centers: F32, clusters: Ints, rule: LinearRule) -> Callable[[F32
     return assign
 
 
-def split_leaves(leaves: Leaves, X: Rows, clusters: Ints) -> Leaves:
+def split_leaves(X: Rows, leaf_of_row: PerRow, clusters: Ints) -> Leaves:
     """Split the leaves with rows of several clusters (numbered from 0); every row counts once."""
-    pairs, of_row = np.unique(clusters * len(leaves.mass) + leaves.of_row, return_inverse=True)
-    if len(pairs) == len(leaves.mass):
-        return leaves
+    pairs, of_row = np.unique(clusters * (int(leaf_of_row.max()) + 1) + leaf_of_row, return_inverse=True)
     n_rows = np.bincount(of_row).astype(np.float64)
     sums = cluster_sums(X, of_row, len(pairs))
     return Leaves((sums / n_rows[:, None]).astype(np.float32), n_rows, n_rows, of_row)
 
 
-def tree_of_clusters(X: Rows, clusters: Ints) -> tuple[MergeTree, Ints]:
-    """Build the tree around given clusters of rows (numbered from 0); also return the leaf of each row."""
-    n_leaves = max(MICRO_CLUSTERS, LEAVES_PER_CLUSTER * (int(clusters.max()) + 1))
-    leaves = gather_leaves(X, None, np.random.default_rng(0), exact_rows=EXACT_ROWS, n_leaves=n_leaves)
-    leaves = split_leaves(leaves, X, clusters)
+def tree_of_clusters(X: Rows, clusters: Ints, known: Ints | None = None) -> tuple[MergeTree, Ints]:
+    """Build the tree around given clusters of rows (numbered from 0); also return the leaf of each row.
+
+    The leaves that are `known`, such as those of the tree of other clusters, are split where the clusters need it.
+    """
+    least = LEAVES_PER_CLUSTER * (int(clusters.max()) + 1)
+    if known is None or known.max() + 1 < min(least, len(X)):
+        rng, n_leaves = np.random.default_rng(0), max(MICRO_CLUSTERS, least)
+        known = gather_leaves(X, None, rng, exact_rows=EXACT_ROWS, n_leaves=n_leaves).of_row
+    leaves = split_leaves(X, known, clusters)
     of_leaf = np.empty(len(leaves.mass), np.intp)
     of_leaf[leaves.of_row] = clusters
     return tree_around(leaves, of_leaf), leaves.of_row

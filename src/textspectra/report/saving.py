@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -91,11 +92,8 @@ def _update_table(
     model: Path, before: TextClustering, after: TextClustering, together: Outputs, *, overwrite: bool
 ) -> str:
     """Write the table beside the model again, if there is one; return what became of it."""
-    for path in made_with(model)[1:]:
-        with suppress(TextspectraError):  # it cannot be read as a table of groups
-            if (table := _read_clusters(path, before)) is not None:
-                break
-    else:
+    path, table = find_table(model, before)
+    if path is None or table is None:
         return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
     if not (table.is_current or overwrite):
         return f"{path} has other groups than the model had, so it was left alone; --overwrite replaces it"
@@ -136,26 +134,42 @@ class LabeledTable(NamedTuple):
     spreadsheet_safe: bool
 
 
-def _read_clusters(path: Path, model: TextClustering) -> LabeledTable | None:
-    """Read a table NAME.clusters.*; return None if it does not have the texts of the model, in the same order."""
-    # Every column of strings will do here: the texts are compared below.
-    table = read_table(path, text_column="cluster_name")
+def find_table(folder: Path, model: TextClustering) -> tuple[Path | None, LabeledTable | None]:
+    """Return the first table beside a model that has its texts, in the same order."""
+    for path in made_with(folder)[1:]:
+        with suppress(TextspectraError, OSError):  # it cannot be read as a table of groups
+            found = path.stat()
+            table = _read_unchanged(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+            if (labeled := _without_clusters(table, path, model)) is not None:
+                return path, labeled
+    return None, None
+
+
+@lru_cache(1)
+def _read_unchanged(path: Path, stamp: tuple[int, ...]) -> TextTable:
+    """Read a table, unless it was read last, and has the same stamp as then."""
+    return read_table(path, text_column="cluster_name")  # any column of strings will do: the texts are compared
+
+
+def _without_clusters(table: TextTable, path: Path, model: TextClustering) -> LabeledTable | None:
+    """Take off the columns of groups; return None if the texts are not those of the model, in the same order."""
     columns = clusters_of(model).columns(model.labels, model.similarity)
     bare = table.table.select(table.table.column_names[: -len(columns)])
-    texts = [field.name for field in bare.schema if holds_text(field)]
-    known = model.corpus.rows, made_safe(model.corpus.rows)
-    forms = [known.index(cells) for name in texts if (cells := replace(table, text_column=name).texts()) in known]
-    if not forms:
+    rows = model.corpus.rows
+    texts = (replace(table, text_column=field.name).texts() for field in bare.schema if holds_text(field))
+    is_plain = next((cells == rows for cells in texts if cells == rows or cells == made_safe(rows)), None)
+    if is_plain is None:
         return None
     expected, names = with_columns(bare, columns)
     if expected.column_names != table.table.column_names:
         return None
     clusters = [names["cluster"], names["cluster_name"]]
-    is_current = all(made_safe(_cells(expected[name])) == made_safe(_cells(table.table[name])) for name in clusters)
+    pairs = [(_cells(expected[name]), _cells(table.table[name])) for name in clusters]
+    is_current = all(one == other or made_safe(one) == made_safe(other) for one, other in pairs)
     with path.open("rb") as file:
         is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     chosen = TableFormat.EXCEL_CSV if is_marked else None
-    return LabeledTable(replace(table, table=bare), is_current, chosen, forms[0] == 1)
+    return LabeledTable(replace(table, table=bare), is_current, chosen, not is_plain)
 
 
 def _cells(column: pa.ChunkedArray) -> list[str]:

@@ -27,7 +27,7 @@ from ..files import read_folder
 from ..texts.result import TextClustering
 from .build import ReportProgress, grouping_mark, report_blocks
 from .page import blocks_of, page_policy, render_page
-from .saving import SavedEdits, edits_in_words, model_version, report_path, save_edits
+from .saving import SavedEdits, edits_in_words, find_table, model_version, report_path, save_edits
 from .state import MAX_STATE_BYTES, apply_state, decode_state, shows
 
 GRACE_SECONDS = 10.0  # seconds after which a closed page is not only being loaded again
@@ -99,6 +99,14 @@ class OpenModel:
                 self._blocks = report_blocks(self._result, model=self.folder, progress=progress)
             self._shown.setdefault(grouping_mark(self._result), self._result)
             return render_page(self._blocks, version=self.version)
+
+    def prepare(self) -> None:
+        """Do what does not depend on the edits before they are saved: get the vectors, read the texts and the table."""
+        with suppress(TextspectraError):  # saving tells what is wrong
+            with self.lock:
+                self._in_memory(grouping_mark(self._result))
+            self._result.corpus.read_ahead(self._result.distinct_codes, self._result.stop_words)
+            find_table(self.folder, self._result)
 
     def _in_memory(self, mark: str) -> TextClustering:
         """Return the groups that a page shows, with the vectors, which each save needs."""
@@ -234,6 +242,7 @@ class PageHandler(BaseHTTPRequestHandler):
             misfits = saved.blocks and saved.blocks["misfits"]
             told = {"notes": notes, "version": saved.version, "labels": labels, "misfits": misfits}
             self._tell(200, edits_in_words(saved.changes), **told)
+            self.server.model.prepare()  # for the next one
 
     @contextmanager
     def _telling(self) -> Iterator[None]:
@@ -356,6 +365,7 @@ def serve_report(
     open_model.page(progress)  # so that it can be shown
     with PageServer(open_model) as server:
         threading.Thread(target=server.serve_forever, args=(0.1,), daemon=True).start()
+        threading.Thread(target=open_model.prepare, daemon=True).start()
         try:
             reason: WhyEnded = "no browser"
             if opened(server.address):

@@ -132,6 +132,7 @@ class ReportTree:
 
 def report_tree(result: TextClustering) -> ReportTree:
     """Choose and sort the texts that the report of a result shows."""
+    result = result.with_hierarchy()
     levels, finest = report_levels(result)
     kept = np.flatnonzero(finest >= 0)
     if len(kept) > MAX_POINTS:

@@ -28,7 +28,9 @@ from ..tables.columns import TextTable
 from ..tables.frames import as_table, is_data_frame
 from ..tables.source import MAX_TEXT
 from ..words.ignore import Ignored
+from ..words.keywords import read_ahead
 from ..words.languages import plain_text
+from ..words.remembered import RememberedTexts
 from ..words.tokens import has_content
 
 if TYPE_CHECKING:
@@ -120,6 +122,12 @@ class Corpus:
     def read(self) -> list[str]:
         """The distinct texts as they are embedded and as their words are counted: without the words to ignore."""
         return list(map(Ignored.of(self.ignore).apply, self.distinct)) if self.ignore else self.distinct
+
+    def read_ahead(self, codes: NDArray[np.intp], stop_words: tuple[str, ...]) -> None:
+        """Remember the words of the distinct texts, so that other groups of them than those in `codes` are quick."""
+        if not isinstance(self.read, RememberedTexts):
+            texts = vars(self)["read"] = RememberedTexts(self.read)
+            read_ahead(texts, [np.flatnonzero(codes == code) for code in np.unique(codes[codes >= 0])], stop_words)
 
     def joined(self, other: Corpus) -> tuple[Corpus, NDArray[np.intp]]:
         """Append the rows of another corpus; also return the new position of each of its distinct texts."""

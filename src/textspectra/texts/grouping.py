@@ -214,13 +214,17 @@ class RegroupedTexts(ClusteredTexts):
         if self.hierarchy is not None and self.hierarchy.has_cut(self.distinct_codes):
             return self
         texts = self.embedded()
-        tree, leaves = core.tree_of_clusters(texts.vectors, self.distinct_codes[texts.counting])
+        known = self.hierarchy and self.hierarchy.leaves[texts.counting]
+        tree, leaves = core.tree_of_clusters(texts.vectors, self.distinct_codes[texts.counting], known)
         return replace(self, hierarchy=Hierarchy(tree, texts.scatter(leaves, -1)))
 
     def level_clusters(self) -> dict[SuggestionName, tuple[NDArray[np.intp], tuple[Cluster, ...]]]:
-        """Return the groups at the other levels: the position of each distinct text's group, and the groups."""
+        """Return the groups at the other levels: the position of each distinct text's group, and the groups.
+
+        Groups that were edited by hand have none: the levels are those of the groups that were found.
+        """
         base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None:
+        if base.hierarchy is None or base.k_estimate is None or self.is_edited:
             return {}
         described = {
             level.name: base.describe_level(level.k)

@@ -212,7 +212,7 @@ class TextClustering(TabulatedTexts):
         The tree is built around the groups: fewer clusters are groups merged, more are groups split. A cluster whose
         texts stay the same keeps its label and its name. The others get new labels, the largest cluster first.
         The groups and names of a level are the same as in the report, and with this `n_clusters` in
-        :func:`cluster_texts`.
+        :func:`cluster_texts`, unless the groups were edited.
         """
         base = self.with_hierarchy()
         assert base.hierarchy is not None  # noqa: S101 - for the type checker

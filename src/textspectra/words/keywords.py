@@ -15,6 +15,7 @@ from scipy.sparse import coo_array, csr_array
 
 from ..core import Ints
 from .phrases import Phrase, Terms, Writing, rank_phrases, usual_writing
+from .remembered import RememberedTexts
 from .tokens import TermCounts, count_terms, stemmer, term_parts
 
 KEYWORDS = 10  # per cluster
@@ -110,8 +111,21 @@ def _count(
     """Count the terms of each cluster: in each language as they are written, and by their stems."""
     limit = min(MAX_TEXTS, max(MIN_TEXTS, TOTAL_TEXTS // max(1, len(members))))
     samples = [_sample(rows, counts[rows], limit) for rows in members]
-    counted = [_frequent(count_terms((texts[row] for row in rows), stop_words), len(rows)) for rows in samples]
+
+    def counted_in(rows: Ints) -> dict[str, TermCounts]:
+        known = {}
+        if isinstance(texts, RememberedTexts) and len(rows) >= SMALL:
+            known = texts.count_frequent(rows, _least(len(rows)), stop_words)
+        return _frequent(known or count_terms((texts[row] for row in rows), stop_words), len(rows))
+
+    counted = [counted_in(rows) for rows in samples]
     return counted, [_by_stem(terms, len(rows)) for terms, rows in zip(counted, samples, strict=True)]
+
+
+def read_ahead(texts: RememberedTexts, members: Sequence[Ints], stop_words: Collection[str] = ()) -> None:
+    """Read all texts, and the stems of what is frequent in some cluster, before other clusters are described."""
+    for rows in members:
+        _by_stem(texts.count_frequent(rows, _least(SMALL), stop_words), len(rows))
 
 
 def _total_share(clusters: list[Terms]) -> defaultdict[str, float]:
@@ -169,8 +183,12 @@ def _texts_with(term: str, n: int, rows: Mapping[str, int]) -> int:
 
 def _drop_rare(texts: Counter[str], n_texts: int) -> Counter[str]:
     """Return the terms that are in enough of `n_texts` texts for a keyword; all of them if none is."""
-    least = 1 if n_texts < 5 else 2 if n_texts < 500 else 3
+    least = _least(n_texts)
     return Counter({term: n for term, n in texts.items() if n >= least}) or texts
+
+
+def _least(n_texts: int) -> int:
+    return 1 if n_texts < 5 else 2 if n_texts < 500 else 3
 
 
 def _by_stem(counts: dict[str, TermCounts], n_texts: int) -> Terms:

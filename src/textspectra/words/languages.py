@@ -126,9 +126,13 @@ def text_languages(texts: Sequence[Collection[str]]) -> list[str]:
     One function word is weak evidence, because "die" and "la" are English too. It counts if it is not ASCII, or if
     other texts are clearly in that language.
     """
-    candidates = [_candidates(words) for words in texts]
+    return choose_languages([language_candidates(words) for words in texts])
+
+
+def choose_languages(candidates: Sequence[tuple[list[str], bool]]) -> list[str]:
+    """Return the language of each text, given the candidates for each."""
     clear = Counter(best[0] for best, is_strong in candidates if is_strong and len(best) == 1)
-    spoken = {language for language, n in clear.items() if n >= SPOKEN * len(texts)} - {DEFAULT_LANGUAGE}
+    spoken = {language for language, n in clear.items() if n >= SPOKEN * len(candidates)} - {DEFAULT_LANGUAGE}
     # Languages have words in common. The more frequent of two candidates is the more likely one.
     likely = [min(best, key=lambda language: (-clear[language], language), default="") for best, _ in candidates]
     return [
@@ -137,7 +141,7 @@ def text_languages(texts: Sequence[Collection[str]]) -> list[str]:
     ]
 
 
-def _candidates(words: Collection[str]) -> tuple[list[str], bool]:
+def language_candidates(words: Collection[str]) -> tuple[list[str], bool]:
     """Return the languages with the most function words in a text, and whether these are enough evidence."""
     evidence = {word for word in words if word in _SPOKEN_BY}
     votes = Counter(language for word in evidence for language in _SPOKEN_BY[word])

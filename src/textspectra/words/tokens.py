@@ -11,14 +11,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
 
-from .languages import DEFAULT_LANGUAGE, READ_CHARACTERS, STOP_WORDS, plain_text, read_lists, text_languages
+from .languages import (
+    DEFAULT_LANGUAGE,
+    READ_CHARACTERS,
+    STOP_WORDS,
+    choose_languages,
+    language_candidates,
+    plain_text,
+    read_lists,
+)
 
 MAX_PHRASE = 4  # words of a phrase
 MAX_QUESTION = 8  # words of a question that can be a name as it stands
@@ -119,10 +127,10 @@ class Grammar(NamedTuple):
 
 
 @cache
-def grammar(language: str) -> Grammar:
-    """Return the function words of a language with a list."""
-    roles = Grammar._fields[1:]
-    return Grammar(STOP_WORDS[language], *(PHRASE_WORDS.get(f"{language} {role}", frozenset()) for role in roles))
+def grammar(language: str, stop_words: frozenset[str] = frozenset()) -> Grammar:
+    """Return the function words of a language with a list, and further stop words."""
+    words = (PHRASE_WORDS.get(f"{language} {role}", frozenset()) for role in Grammar._fields[1:])
+    return Grammar(STOP_WORDS[language] | stop_words, *words)
 
 
 def count_terms(texts: Iterable[str], stop_words: Collection[str] = ()) -> dict[str, TermCounts]:
@@ -135,35 +143,48 @@ def count_terms(texts: Iterable[str], stop_words: Collection[str] = ()) -> dict[
     read.
     """
     texts = list(texts)
-    phrases = [_phrases(text) for text in texts]
-    clear = text_languages([[word.lower() for phrase in parts for word in phrase] for parts in phrases])
-    usual = Counter(filter(None, clear)).most_common(1)
-    languages = [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
-    occurring = {language: grammar(language) for language in STOP_WORDS if language in set(languages)}
-    grammars = {
-        name: words._replace(stop_words=words.stop_words.union(stop_words)) for name, words in occurring.items()
-    }
+    phrases = [split_phrases(text) for text in texts]
+    languages = languages_together([likely_languages(parts) for parts in phrases])
+    grammars = {name: grammar(name, frozenset(stop_words)) for name in STOP_WORDS if name in set(languages)}
     counts = {
         language: TermCounts(Counter(), Counter(), Counter(), Counter(), Counter(), Counter(), defaultdict(int))
         for language in grammars
     }
     for row, (parts, language) in enumerate(zip(phrases, languages, strict=True)):
-        terms, counted = _Terms(grammars[language]), counts[language]
-        for phrase in parts:
-            terms.read(phrase)
-        if is_question(texts[row]):
-            terms.ask(parts)
-        forms = terms.forms or terms.weak
-        counted.texts.update(forms.keys())
-        counted.forms.update([(term, form) for term, form in forms.items() if form != term])
+        terms, counted = read_terms(texts[row], parts, grammars[language]), counts[language]
+        counted.texts.update(terms.forms.keys())
+        counted.forms.update([(term, form) for term, form in terms.forms.items() if form != term])
         counted.open_ended.update(terms.open_ended)
         counted.linked.update(terms.linked)
         counted.continued.update(terms.continued)
         counted.led.update(terms.led)
-        for term in forms:
+        for term in terms.forms:
             if " " not in term:
                 counted.rows[term] |= 1 << row
     return counts
+
+
+def likely_languages(phrases: list[list[str]]) -> tuple[list[str], bool]:
+    """Return the languages that a text may be in, and whether that is clear."""
+    return language_candidates([word.lower() for phrase in phrases for word in phrase])
+
+
+def languages_together(candidates: Sequence[tuple[list[str], bool]]) -> list[str]:
+    """Return the language of each text: where it is not clear, the most frequent one."""
+    clear = choose_languages(candidates)
+    usual = Counter(filter(None, clear)).most_common(1)
+    return [language or (usual[0][0] if usual else DEFAULT_LANGUAGE) for language in clear]
+
+
+def read_terms(text: str, phrases: list[list[str]], words: Grammar) -> _Terms:
+    """Read the terms of a text, whose phrases are given."""
+    terms = _Terms(words)
+    for phrase in phrases:
+        terms.read(phrase)
+    if is_question(text):
+        terms.ask(phrases)
+    terms.forms = terms.forms or terms.weak
+    return terms
 
 
 def is_question(text: str) -> bool:
@@ -209,7 +230,7 @@ def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     return _word_pattern(rf"\w+(?:[{marks}]+\w*)*"), re.compile(f".[{marks}]*", re.DOTALL)
 
 
-def _phrases(text: str) -> list[list[str]]:
+def split_phrases(text: str) -> list[list[str]]:
     """Return the words of a text in phrases, which end at punctuation, at a line end and where the script changes."""
     text = _printable(plain_text(text)[:READ_CHARACTERS])
     if not text.isascii() and _UNSPACED.search(text):
