@@ -203,7 +203,7 @@ def test_another_number_of_groups_asks_before_it_drops_edits(open_page, report):
         assert page.locator("#dropping").is_visible()
         page.wait_for_function("document.activeElement.textContent === 'Keep the edits'")
         page.keyboard.press("Escape")
-        assert page.locator("#dropping").is_hidden()
+        page.wait_for_selector("#dropping", state="hidden")
         assert (headline(page), page.input_value("#k"), page.input_value("#slider")) == ("5 groups", "5", place)
     page.focus("#slider")
     page.keyboard.press("ArrowRight")

@@ -13,6 +13,7 @@ import textspectra as ts
 from textspectra.errors import UserError
 from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
 from textspectra.report.tree import report_levels
+from textspectra.texts.clustered import Theme
 
 
 def content_at(meta, k, names=None):
@@ -241,3 +242,31 @@ def test_colors_of_the_page_reach_the_groups_and_places_stay(result, page_data):
         content["clusters"][0]["color"] = color
         with pytest.raises(UserError, match="The state is damaged: its clusters cannot be read"):
             parse_state(content)
+
+
+def test_themes_outlast_edits(result):
+    labels = [cluster.label for cluster in result.clusters]
+    themes = (
+        Theme(0, "one", tuple(labels[:4])),
+        Theme(1, "other", tuple(labels[4:7])),
+        Theme(2, "rest", tuple(labels[7:])),
+    )
+    result = replace(result.with_hierarchy(), themes=themes)
+    groups = members(result)
+    a, b, c, d, e, *others = labels
+    finest = report_levels(result)[1]
+    # It moves to a group of another theme, which stays in its theme.
+    text = next(text for text in groups[e] if (finest == finest[text]).sum() > 2)
+    edited = [
+        (a, "a and b", np.concatenate([groups[a], groups[b]])),
+        (c, "c", np.append(groups[c], text)),
+        (d, "across", np.concatenate([groups[d], groups[others[-1]]])),
+        (e, "e", groups[e][groups[e] != text]),
+        *((label, f"group {label}", groups[label]) for label in others[:-1]),
+    ]
+    content = edited_content(result, edited)
+    changed = apply_state(result, parse_state(content))
+    assert content["clusters"][1]["moved"] == [result.corpus.first_rows[text]]
+    assert changed.themes == (
+        Theme(0, "one", (a, c)), Theme(1, "other", (e, *others[:2])), Theme(2, "rest", (others[-2],)),
+    )  # fmt: skip

@@ -20,6 +20,7 @@ from scipy.sparse.csgraph import connected_components
 from ..core import Ints
 from ..core.kmeans import same_clusters
 from ..errors import UserError
+from ..texts.clustered import Theme
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark
 from .downloads import newest_state
@@ -198,14 +199,33 @@ def apply_state(
     changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
     colors = {label: one.color for label, one in zip(labels, state.clusters, strict=True) if one.color is not None}
     clusters = tuple(replace(one, color=colors.get(one.label, one.color)) for one in changed.clusters)
-    rows = [row for cluster in state.clusters for row in cluster.moved]
+    moved = result.corpus.codes[np.array([row for cluster in state.clusters for row in cluster.moved], np.intp)]
     changed = replace(
         changed,
         clusters=clusters,
         next_label=max(changed.next_label, (saved or result).next_label),
-        moved_by_hand=np.union1d(result.moved_by_hand, result.corpus.codes[np.array(rows, np.intp)]),
+        moved_by_hand=np.union1d(result.moved_by_hand, moved),
+        themes=_kept_themes(result, changed, moved) if state.edited else changed.themes,
     )
     return replace(changed, recipe={**changed.recipe, APPLIED: _mark(changed, state)})
+
+
+def _kept_themes(before: TextClustering, after: TextClustering, moved: Ints) -> tuple[Theme, ...]:
+    """Return the themes of `before` with the clusters of `after` whose texts are of one theme, as the page shows them.
+
+    Single texts that were moved do not count, unless a cluster has no others.
+    """
+    number = {label: place for place, theme in enumerate(before.themes) for label in theme.clusters}
+    then = np.append([number.get(cluster.label, -1) for cluster in before.clusters], -1)[before.distinct_codes]
+    clusters: dict[int, list[int]] = {}
+    for code, cluster in enumerate(after.clusters):
+        texts = np.flatnonzero(after.distinct_codes == code)
+        stayed = np.setdiff1d(texts, moved)
+        theme, *others = np.unique(then[stayed if len(stayed) else texts]).tolist()
+        if not others:
+            clusters.setdefault(theme, []).append(cluster.label)
+    places = enumerate(before.themes)
+    return tuple(theme._replace(clusters=tuple(clusters[place])) for place, theme in places if place in clusters)
 
 
 def _mark(result: TextClustering, state: State) -> str:

@@ -70,6 +70,8 @@ class TextClustering(TabulatedTexts):
         How the result was made: the command or call, the seed, the date, and why the model was chosen.
     history : tuple of Update
         The files that :meth:`update` took in, and what changed.
+    moved_by_hand : ndarray of int
+        The distinct texts that readers moved to another group in a report, as positions in ``corpus.distinct``.
     corpus, totals : Corpus, Totals
         The texts, or a sample of them for many files; and the numbers of rows, blank ones and others without a group.
     centers : ndarray of shape (n_clusters, d)

@@ -13,12 +13,13 @@ export class Themes {
     });
   }
 
-  // The theme that has all texts of a group; -1 if there is none.
+  // The theme that has all finest clusters of a group; -1 if there is none. Texts that were moved count in a group of such.
   of(node) {
     if (!this.themeOf.has(node)) {
       const made = this.tree.made.get(node);
-      const leaves = made ? [...made.leaves, ...made.moved.map((i) => this.tree.leaves[i])] : this.tree.spans[node];
-      const themes = new Set((made ? leaves : range(...leaves)).map((leaf) => this.ofLeaf[leaf]));
+      const leaves = made?.leaves ?? range(...this.tree.spans[node]);
+      const all = leaves.length ? leaves : made.moved.map((i) => this.tree.leaves[i]);
+      const themes = new Set(all.map((leaf) => this.ofLeaf[leaf]));
       this.themeOf.set(node, themes.size === 1 ? [...themes][0] : -1);
     }
     return this.themeOf.get(node);
