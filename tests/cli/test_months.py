@@ -203,6 +203,20 @@ def test_a_share_that_falls_while_the_number_stays_is_said_so(run, months):
     assert "Shrinking" not in words
 
 
+def test_an_update_keeps_the_map_and_does_without_one(run, months):
+    """The fixture has no report, so its model has no map; the vectors are not in the model, so it gets none."""
+    update = ("update", "september.model", "october.csv", "--embeddings", "october.npy", "-q", "--overwrite", "--again")
+    run(*update)
+    assert ts.TextClustering.load(months / "september.model").row_map.known is None
+    run("cluster", "september.csv", "--embeddings", "september.npy", "--clusters", 6, "-q", "--overwrite")
+    before = ts.TextClustering.load(months / "september.model")
+    run(*update)
+    after = ts.TextClustering.load(months / "september.model")
+    np.testing.assert_array_equal(after.map_points()[:600], before.map_points())
+    assert not np.isnan(after.map_points()).any()
+    assert [cluster.color for cluster in after.clusters] == list(range(7))
+
+
 def test_an_update_names_what_it_leaves_out_of_date(run, months):
     (months / "september.report.html").write_text("a page")
     given = ["september.model", "october.csv", "--embeddings", "october.npy", "--no-report"]

@@ -114,8 +114,8 @@ def _run_on_one(source: str, options: Options, group: Callable[..., TextClusteri
         result = group(table, embeddings=embeddings)
         reading = {"read": inputs.describe_reading(source, table), DIGESTS: content_digest(table.table)}
         result = replace(result, recipe=reading | result.recipe, notes=(*table.notes, *result.notes))
+        points = result.map_points() if options["map"] else None  # before the model is written, which keeps them
         result = _finish(result, truth, [source], options, outputs, together, tell)
-        points = result.map_points() if options["map"] else None
         tell("writing")
         with together.file(outputs["table"]) as waiting:
             inputs.write_rows(table, result, result.labels, result.similarity, waiting, options, points=points)

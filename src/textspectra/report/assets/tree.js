@@ -67,13 +67,13 @@ export class Tree {
   #colors(palette) {
     const colors = new Array(2 * this.k - 1).fill(null);
     this.base.nodes.forEach((node, i) => colors[node] = palette[this.base.colors[i]]);
-    const free = palette.filter((color) => !colors.includes(color)).values();
-    const next = () => free.next().value ?? palette[0];
+    const taken = new Set(colors);
+    const free = palette.filter((color) => !taken.has(color)).values();
     for (let node = this.k; node < colors.length; node++) colors[node] ??= colors[this.children(node)[0]];
     for (let node = colors.length - 1; node >= this.k; node--) {
       const [large, small] = this.children(node);
       colors[large] ??= colors[node];
-      colors[small] ??= next();
+      colors[small] ??= free.next().value ?? palette[0];
     }
     return colors;
   }
