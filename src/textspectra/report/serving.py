@@ -108,7 +108,7 @@ class OpenModel:
 
         Of more texts than the map shows, a save reads only those that it needs.
         """
-        with suppress(TextspectraError):  # saving tells what is wrong
+        with suppress(TextspectraError, RuntimeError):  # saving tells what is wrong; the program may end meanwhile
             with self.lock:
                 shown = self._in_memory(grouping_mark(self._result))
             find_table(self.folder, shown)
