@@ -29,6 +29,7 @@ from .build import ReportProgress, grouping_mark, report_blocks
 from .page import blocks_of, page_policy, render_page
 from .saving import SavedEdits, edits_in_words, find_table, model_version, report_path, save_edits
 from .state import MAX_STATE_BYTES, apply_state, decode_state, shows
+from .tree import MAX_POINTS
 
 GRACE_SECONDS = 10.0  # seconds after which a closed page is not only being loaded again
 OPENING_SECONDS = 60.0  # seconds that a browser may take to open the page
@@ -101,12 +102,17 @@ class OpenModel:
             return render_page(self._blocks, version=self.version)
 
     def prepare(self) -> None:
-        """Do what does not depend on the edits before they are saved: get the vectors, read the texts and the table."""
-        with suppress(TextspectraError):  # saving tells what is wrong
+        """Do what does not depend on the edits: get the vectors and the map, read the texts and the table.
+
+        Of more texts than the map shows, a save reads only those that it needs.
+        """
+        with suppress(TextspectraError, RuntimeError):  # saving tells what is wrong; the program may end meanwhile
             with self.lock:
-                self._in_memory(grouping_mark(self._result))
-            self._result.corpus.read_ahead(self._result.distinct_codes, self._result.stop_words)
-            find_table(self.folder, self._result)
+                shown = self._in_memory(grouping_mark(self._result))
+            find_table(self.folder, shown)
+            if len(shown.corpus.distinct) <= MAX_POINTS:
+                shown.corpus.read_ahead(shown.distinct_codes, shown.stop_words)
+                shown.map_points()
 
     def _in_memory(self, mark: str) -> TextClustering:
         """Return the groups that a page shows, with the vectors, which each save needs."""

@@ -292,10 +292,10 @@ function addNode(tree, { leaves, moved, left }, color) {
   nodes.cohesion.push(null);
   nodes.mixed.push(parts.length > 0 && parts.every((part) => nodes.mixed[part]));
   const single = moved.length > positions.length / 2;
-  nodes.keywords.push(single ? [] : inTurn(byShare.map((part) => nodes.keywords[part])).slice(0, 10));
+  const ofParts = (key) => single ? [] : inTurn(byShare.map((part) => nodes[key][part]));
+  nodes.keywords.push(ofParts("keywords").slice(0, 10));
   nodes.name.push("");
-  const known = parts.length === 1 && !moved.length ? nodes.typical[parts[0]] : [];
-  nodes.typical.push(known.filter((i) => !away.has(i)));
+  nodes.typical.push(ofParts("typical").filter((i) => !away.has(i)).slice(0, 5));
   nodes.middle.push([tree.x, tree.y].map((axis) => median(positions, axis)));
   tree.colors.push(color);
   return node;

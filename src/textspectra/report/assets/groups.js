@@ -147,11 +147,9 @@ export class Groups {
 
   // The lines of groups, open, in view of the folds; none for a group without texts in the filter.
   reveal(nodes) {
-    for (const node of nodes) {
-      this.folded.delete(this.themes.of(node));
-      this.lines.open(node);
-    }
-    this.#showList();
+    const unfolded = nodes.filter((node) => this.folded.delete(this.themes.of(node)));
+    for (const node of nodes) this.lines.open(node);
+    if (unfolded.length) this.#showList();
     const lines = nodes.map((node) => this.lines.item(node)).filter((line) => line.isConnected);
     const isCut = lines.some((line) => getComputedStyle(line).display === "none"); // after the first ones, on a phone
     if (isCut) element("list").classList.add("all");
