@@ -50,9 +50,10 @@ class RowMap:
     @property
     def corner(self) -> F32:
         """The highest coordinates of the map, whose middle is the origin, in the units of t-SNE."""
-        if self._corner is not None or self.known is None:
-            return np.zeros(2, np.float32) if self._corner is None else self._corner
-        return np.asarray(np.fmax.reduce(np.abs(self.known), axis=0, initial=0))
+        if self._corner is not None:
+            return self._corner
+        points = np.zeros((1, 2), np.float32) if self.known is None else np.abs(self.known)
+        return np.asarray(np.fmax.reduce(points, axis=0, initial=0))
 
     def has(self, rows: Ints) -> bool:
         """Return True if the points of all these rows are known."""
@@ -100,7 +101,8 @@ class RowMap:
 
         `units` are unit vectors of some `rows` of this map.
         """
-        points, other = self.known[rows] if self.known is not None else np.empty((0, 2), np.float32), RowMap(known)
+        other = RowMap(known)
+        points = np.full((len(rows), 2), np.nan, np.float32) if self.known is None else self.known[rows]
         has_point = ~np.isnan(points[:, 0])
         if has_point.any():
             other._landmarks, other._corner = Landmarks(units[has_point], points[has_point]), self.corner
