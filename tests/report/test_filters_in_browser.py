@@ -218,6 +218,13 @@ def test_a_list_of_a_cell_follows_the_filter(open_page, report, result, columns)
     assert page.locator("#work-view").is_hidden()
 
 
+def test_texts_that_were_found_can_be_selected_on_a_phone(open_page, report):
+    page = open_page(report, width=390, height=844)
+    page.fill("#search", "refund")
+    page.click("#found button")
+    assert page.locator("#work-view h2").inner_text() == "Texts matching refund"
+
+
 def test_one_month_and_no_texts_are_shown_too(open_page, report):
     page = open_page(report, "#from=2026-02-01&to=2026-02-01")
     assert page.locator("#list .spark").count() == 0

@@ -152,7 +152,7 @@ def test_search_finds_as_one_types(open_page, report, result):
     page = open_page(report)
     page.keyboard.press("/")
     page.keyboard.type("REFUND")
-    page.wait_for_function("document.getElementById('found').textContent")
+    page.wait_for_function("textspectra.state.query === 'REFUND' && document.getElementById('found').textContent")
     rows = sum("refund" in row for row in result.corpus.rows)
     distinct = sum("refund" in text for text in result.corpus.distinct)
     assert page.inner_text("#found").startswith(f"{rows} texts found")

@@ -107,27 +107,14 @@ def color_distances(seen: NDArray[np.float64], other: NDArray[np.float64]) -> ND
 
 
 SCRIPT_MODULES = (
-    "data", "commandline", "grouping", "tree", "filter", "state", "unsaved", "kept", "dropping", "rows", "counts",
-    "trends", "measures", "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words",
-    "query", "textrows", "editing", "themes", "lines", "groups", "hover", "search", "picked", "compare", "misfits",
-    "outcome", "lasso", "safecells", "workbook", "why", "charts", "takeaway", "saving", "filterbar", "overtime",
-    "segments", "changed", "main",
+    "data", "grouping", "tree", "filter", "state", "unsaved", "kept", "rows", "counts", "trends", "measures",
+    "density", "labels", "groupnames", "tooltip", "map", "answer", "slider", "words", "query", "textrows",
+    "editing", "themes", "lines", "groups", "search", "picked", "compare", "misfits", "outcome", "lasso",
+    "workbook", "why", "charts", "takeaway", "saving", "filterbar", "overtime", "segments", "changed", "main",
 )  # fmt: skip
 """The modules of the page's script; each comes after those that it imports."""
 
-STYLE_SHEETS = (
-    "base",
-    "answer",
-    "controls",
-    "map",
-    "groups",
-    "work",
-    "asking",
-    "saving",
-    "chapters",
-    "narrow",
-    "print",
-)
+STYLE_SHEETS = ("base", "answer", "controls", "map", "groups", "work", "chapters", "narrow", "print")
 """A later style sheet overrules an earlier one."""
 
 IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)

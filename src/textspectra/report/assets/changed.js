@@ -1,6 +1,6 @@
 // Changes since last time: new groups first, then growing, shrinking and vanished ones.
 import { count, element, make, number, quoted, shorten } from "./data.js";
-import { modelCommand } from "./commandline.js";
+import { modelCommand } from "./takeaway.js";
 
 const FIRST_CHANGES = 6; // groups of each kind shown at first
 const TITLES = { new: "New", growing: "Growing", shrinking: "Shrinking", gone: "Gone" };

@@ -84,8 +84,9 @@ export class Tallied {
   }
 
   #add(sum, position, cellOf, sign) {
-    for (const row of this.counts.rows.of(position)) {
-      const cell = cellOf(row);
+    const rows = this.counts.rows.of(position);
+    for (let i = 0; i < rows.length; i++) {
+      const cell = cellOf(rows[i]);
       if (cell >= 0) sum[cell] += sign;
     }
   }

@@ -78,10 +78,9 @@ export class Segments {
     const { codes, totals, row } = this.#table(at);
     const distance = ({ texts, expected }) => Math.abs(texts - expected) / Math.sqrt(expected);
     const strength = (cells) => Math.max(0, ...cells.map((one) => one.marked ? distance(one) : 0));
-    const rows = this.counts.largestFirst(this.state.k).filter((node) => this.tallied.has(node)).map((node) =>
-      row(node)
-    )
-      .filter((cells) => cells.length).sort((a, b) => strength(b) - strength(a));
+    const nodes = this.counts.largestFirst(this.state.k).filter((node) => this.tallied.has(node));
+    const rows = nodes.map((node) => row(node)).filter((cells) => cells.length);
+    rows.sort((a, b) => strength(b) - strength(a));
     const head = codes.map((code) => [values[code], make("span", {}, number.format(totals[code]))]);
     const shown = this.all ? rows : rows.slice(0, FIRST_ROWS);
     const tables = [];
@@ -127,6 +126,7 @@ export class Segments {
       `How many texts of each group have each value, ${compared} Below are the number of texts and their share of the column. `,
       ...(this.canOpen ? [make("span", { class: "on-screen" }, "Select a cell to read its texts. ")] : []),
       proof + pale,
+      this.all || rows.length <= FIRST_ROWS ? "" : ` These are ${FIRST_ROWS} of ${count(rows.length, "group")}.`,
     ];
   }
 
@@ -150,7 +150,7 @@ export class Segments {
     const words = `${shorten(this.state.nameOf(node), 60)}: ${figures} (${proof}${few})`;
     const tell = () => element("heat-about").textContent = words;
     const parts = [make("b", {}, times(lift)), make("small", {}, `${number.format(texts)} · ${percent(share)}`)];
-    const open = { type: "button", "aria-label": words, "data-cell": `${node} ${cell.code}` };
+    const open = { type: "button", "aria-label": words, "data-cell": `${cell.at} ${node} ${cell.code}` };
     const inner = this.canOpen && texts > 0
       ? [make("button", { ...open, onclick: () => this.#open(cell, value), onfocus: tell }, ...parts)]
       : parts;
@@ -164,7 +164,7 @@ export class Segments {
   #open({ node, at, code }, value) {
     const isIn = (row) => this.counts.rows.code(at, row) === code;
     const positions = this.groups.left(node).filter((i) => this.counts.rowsOf(i).some(isIn));
-    const back = () => element("heat").querySelector(`[data-cell="${node} ${code}"]`)?.focus();
+    const back = () => element("heat").querySelector(`[data-cell="${at} ${node} ${code}"]`)?.focus();
     const title = `${this.state.nameOf(node)}, ${this.segments[at].name} ${value}`;
     this.state.set({ work: { kind: "picked", title, positions, isIn, back } });
     element("panel").scrollTop = 0;

@@ -1,12 +1,12 @@
 // Downloads: the labels, the map, and a link to this view.
 import { count, element } from "./data.js";
-import { modelCommand } from "./commandline.js";
 import { runs } from "./grouping.js";
-import { csv } from "./safecells.js";
 import { markSaved } from "./unsaved.js";
 import { excelDay, fitsSheet, workbook } from "./workbook.js";
 
 const FORMAT = "textspectra-state-4";
+const LEADING = /^[\s\p{Cc}\p{Cf}\p{Z}"'“”„‘’«»`]*/u; // characters that a spreadsheet may skip before a formula
+const SIGNS = /^[=+\-@＝＋－＠]/u;
 
 export class TakeAway {
   constructor(report, map) {
@@ -188,4 +188,32 @@ export class TakeAway {
       element("done").textContent = "The link to this view is in the address bar.";
     }
   }
+}
+
+// A cell that a spreadsheet may run as a formula gets an apostrophe.
+function safe(text) {
+  return /^[\t\r]/.test(text) || SIGNS.test(text.replace(LEADING, "")) ? `'${text}` : text;
+}
+
+// As `--spreadsheet-safe` of the command line writes it, if `isSafe`.
+function csv(rows, isSafe) {
+  const cell = (value) => {
+    const plain = value === null ? "" : String(value);
+    const text = isSafe && typeof value === "string" ? safe(plain) : plain;
+    return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  return `${rows.map((row) => row.map(cell).join(",")).join("\n")}\n`;
+}
+
+// Double quotes mean the same to Unix shells, PowerShell and the command prompt of Windows, as long as no letter between
+// them means something else there.
+function shellWord(word) {
+  const safe = word.startsWith("-") ? `./${word}` : word;
+  if (/^[\p{L}\p{N}_./-]+$/u.test(safe)) return safe;
+  return /["$`\\!%\p{Cc}]/u.test(safe) ? `'${safe.replaceAll("'", "'\\''")}'` : `"${safe}"`;
+}
+
+// A command on the model of this page.
+export function modelCommand(verb, { folder }) {
+  return `textspectra ${verb} ${shellWord(folder ?? "NAME.model")}`;
 }
