@@ -15,6 +15,7 @@ import numpy as np
 
 from textspectra import Backend, UsageError, load_model
 
+from .algorithms import DEFAULT
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
 from .results import OK, Manifest, Results, Variant
@@ -26,10 +27,13 @@ from .vectors import Source, make_vectors, vector_source
 DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
 
 PACKAGES = (
-    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "evoc", "umap-learn", "wordllama",
-    "ctranslate2", "tokenizers", "sentence-transformers",
+    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "pynndescent", "evoc", "umap-learn",
+    "wordllama", "ctranslate2", "tokenizers", "sentence-transformers",
 )  # fmt: skip
 """The packages behind the numbers; the manifest records their versions."""
+
+FIRST = ("kmeans_kest", DEFAULT)
+"""The tasks that run before all others: k against the size of the sample, by the paper and by default."""
 
 
 class Progress(Protocol):
@@ -205,7 +209,7 @@ class _Running(NamedTuple):
 
 
 class _Pool:
-    """Computes cells in parallel processes, small ones first, and stores the outcomes."""
+    """Computes cells in parallel processes, those about k and small ones first, and stores the outcomes."""
 
     def __init__(
         self, store: Store, works: Mapping[Planned, Work], jobs: int, limits: Limits, progress: Progress
@@ -215,7 +219,7 @@ class _Pool:
         self._taken: dict[str, list[tuple[int, float]]] = defaultdict(list)
 
     def run(self, waiting: Sequence[Planned]) -> None:
-        queue = sorted(waiting, key=lambda planned: planned.variant.size, reverse=True)
+        queue = sorted(waiting, key=lambda planned: (planned.task not in FIRST, planned.variant.size), reverse=True)
         try:
             while queue or self._running:
                 while queue and len(self._running) < self._jobs:

@@ -71,7 +71,7 @@ def tasks_of(variant: Variant, variants: Sequence[Variant]) -> list[str]:
     --------
     >>> bless = Variant("bless", "whole", 200, 17, 0)
     >>> len(tasks_of(bless, [bless])), len(tasks_of(bless._replace(kind="random"), [bless]))
-    (27, 15)
+    (30, 18)
     """
     names = list(ALGORITHMS)
     representatives = representative(variants)
