@@ -29,7 +29,7 @@ class Baseline(NamedTuple):
     title : str
         Its name in tables.
     cluster : callable
-        ``cluster(units, seed)`` returns one label per row.
+        ``cluster(units, seed)`` returns one label per row; settings are keyword arguments.
     packages : tuple of str
         The packages that implement it; their versions decide the outcome.
     max_rows : int or None
@@ -37,7 +37,7 @@ class Baseline(NamedTuple):
     """
 
     title: str
-    cluster: Callable[[NDArray[np.float32], int], NDArray[np.intp]]
+    cluster: Callable[..., NDArray[np.intp]]
     packages: tuple[str, ...]
     max_rows: int | None
 
@@ -49,7 +49,7 @@ class Clustering(NamedTuple):
     k: int
 
 
-def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clustering:
+def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0, **settings: Any) -> Clustering:
     """Cluster embeddings with one of the paper's rivals, one of them on a graph of neighbors, or a later one.
 
     Rows are scaled to unit length first, so that Euclidean and cosine distances give the same neighbors.
@@ -64,6 +64,9 @@ def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clusterin
     X : array-like of shape (n, d)
         Embeddings, without rows of zeros.
     random_state : int, default=0
+    **settings
+        Other settings than those above: ``min_cluster_size`` of HDBSCAN, ``min_samples`` of OPTICS, ``zscore=False``
+        for Leiden on the raw, rectified cosine graph.
 
     Returns
     -------
@@ -85,23 +88,23 @@ def run_baseline(name: str, X: ArrayLike, *, random_state: int = 0) -> Clusterin
     """
     if name not in BASELINES:
         raise UserError(f"There is no baseline {name!r}; there are {', '.join(BASELINES)}.")
-    labels = BASELINES[name].cluster(unit_rows(X), random_state)
+    labels = BASELINES[name].cluster(unit_rows(X), random_state, **settings)
     return Clustering(labels, len(np.unique(labels[labels != NOISE])))
 
 
-def _hdbscan(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+def _hdbscan(units: NDArray[np.float32], seed: int, *, min_cluster_size: int = 2) -> NDArray[np.intp]:
     from sklearn.cluster import HDBSCAN
 
-    return _codes(HDBSCAN(min_cluster_size=2, copy=True).fit_predict(units))
+    return _codes(HDBSCAN(min_cluster_size=min_cluster_size, copy=True).fit_predict(units))
 
 
-def _optics(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
+def _optics(units: NDArray[np.float32], seed: int, *, min_samples: int = 2) -> NDArray[np.intp]:
     from sklearn.cluster import OPTICS
 
     with warnings.catch_warnings(), np.errstate(divide="ignore"):
         # Equal rows have a reachability of zero, and OPTICS divides by it.
         warnings.simplefilter("ignore", RuntimeWarning)
-        return _codes(OPTICS(min_samples=2, cluster_method="xi").fit_predict(units))
+        return _codes(OPTICS(min_samples=min_samples, cluster_method="xi").fit_predict(units))
 
 
 def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
@@ -113,8 +116,8 @@ def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.i
         return _codes(AffinityPropagation(random_state=seed).fit_predict(units))
 
 
-def _leiden(units: NDArray[np.float32], seed: int) -> NDArray[np.intp]:
-    weights = np.triu(zscored_graph(units), 1)
+def _leiden(units: NDArray[np.float32], seed: int, *, zscore: bool = True) -> NDArray[np.intp]:
+    weights = np.triu(zscored_graph(units) if zscore else np.maximum(units @ units.T, 0), 1)
     edges = np.argwhere(weights)
     return _communities(len(units), edges, weights[edges[:, 0], edges[:, 1]], seed, "CPM")
 

@@ -53,7 +53,8 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
             )
         )
     tally = Counter(claim.outcome.verdict for claim in claims)
-    sentence: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
+    judged = len(claims) - tally["not enough data"]
+    sentence: list[str | Span] = [f"{judged} of {len(claims)} claims of the paper were tested: "]
     for verdict, style in STYLES.items():
         if tally[verdict]:
             sentence += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
@@ -107,9 +108,8 @@ def claims_table(claims: Sequence[JudgedClaim]) -> list[Block]:
         )
     return [
         Heading(2, "Claim by claim"),
-        Paragraph(RULES),
+        Paragraph(f"These are all claims of the paper that an experiment can test. {RULES}"),
         Table("", ("Claim", "Verdict", "Measured here", "Holds if", "On"), rows, wordy=True),
-        Paragraph(f"Not tested here: {listing(paper.UNTESTED)}."),
     ]
 
 
