@@ -167,14 +167,14 @@ def plan_command(
     click.echo(f"{found.cells:,} of {found.planned:,} cells are to be computed.")
     for model, (texts, seconds) in found.embedding.items():
         click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
-    if found.cells:
+    if found.slowest[0]:
         time_alone, memory_alone = _duration(found.slowest[1]), f"{found.largest[1] / 1e3:.1f} GB"
         click.echo(f"Time: about {_duration(found.seconds)} for the cells; {found.slowest[0]} alone {time_alone}.")
         click.echo(f"Memory: up to {found.megabytes / 1e3:.1f} GB; {found.largest[0]} alone {memory_alone}.")
         also = "and about as much for the cache of embeddings"
         click.echo(f"Disk: {found.disk / 1e9:.1f} GB, {also}; {found.free / 1e9:.0f} GB are free.")
     if found.unknown:
-        click.echo(f"Not measured, and counted as the mean of the others: {', '.join(found.unknown)}.")
+        click.echo(f"Not measured, and not counted: {', '.join(found.unknown)}.")
 
 
 @command.command("report", short_help="Write the page of a study.")

@@ -48,7 +48,7 @@ class Forecast(NamedTuple):
     disk, free : float
         Bytes of vectors and cells, and bytes that are free.
     unknown : list of str
-        Tasks that were not measured; they count as the mean of the others.
+        Tasks that were not measured, and are not counted.
     """
 
     cells: int
@@ -85,8 +85,8 @@ def plan_study(folder: Path, *, jobs: int | None = None, measured: Path | None =
     cores = jobs or os.cpu_count() or 1
     scoring = _scoring_seconds() if waiting else []
     seconds, megabytes = {}, {}
-    for cell in waiting:
-        size, of_task = cell.variant.size, known.get(cell.task) or [one for rows in known.values() for one in rows]
+    for cell in (cell for cell in waiting if cell.task in known):
+        size, of_task = cell.variant.size, known[cell.task]
         seconds[cell] = value_at(size, [(rows, took) for rows, took, _ in of_task])
         if TASKS[cell.task].score is not None:
             seconds[cell] += value_at(min(size, SCORED[-1]), scoring)
