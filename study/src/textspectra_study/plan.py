@@ -142,9 +142,9 @@ def _scoring_seconds() -> list[tuple[int, float]]:
     rng, measured = np.random.default_rng(0), []
     for rows in SCORED:
         X, labels = rng.standard_normal((rows, 256), np.float32), np.arange(rows) % 50
-        start = time.perf_counter()
+        start = time.process_time()  # as the seconds of cells
         evaluate(X, labels, labels[::-1], random_state=0)
-        measured.append((rows, time.perf_counter() - start))
+        measured.append((rows, time.process_time() - start))
     return measured
 
 
