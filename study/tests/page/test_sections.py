@@ -110,6 +110,7 @@ def test_the_page_says_which_of_the_papers_variants_are_filled_and_what_hinders_
         "5,000: --max-size 3000",
     )  # fmt: skip
     nothing = replace(results, cells=[cell for cell in results.cells if cell.variant.dataset == "bless"])
+    assert rows(replace(results, cells=[]))[1][0] == ("BLESS", "1", "0", "none", "no cell is finished")
     assert rows(nothing)[1][1] == (
         "Reddit", "14", "0", "none",
         "1,000, 2,000, 5,000, 10,000, 50,000, 100,000 and 350,000: no cell is finished",

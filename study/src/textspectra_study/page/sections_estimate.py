@@ -98,7 +98,8 @@ def _places(findings: Findings, filled: set[Variant]) -> Iterator[tuple[Row, int
         total = 0 if sizes is None else 2 * len(sizes) or 1
         n = 0 if sizes is None else sum(variant.size in sizes or not sizes for variant in mine)
         missing = [size for size in sizes or () if size not in rows]
-        hindered = _hindrances(findings.results.manifest, facts, missing)
+        reasons = _hindrances(findings.results.manifest, facts, missing)
+        hindered = reasons or ("no cell is finished" if n < total else NOTHING)
         yield Row((facts.title, f"{total:,}", f"{n:,}", listing(f"{size:,}" for size in rows), hindered)), n
 
 
@@ -116,7 +117,7 @@ def _hindrances(manifest: Manifest, facts: DatasetFacts, missing: Sequence[int])
         "no cell is finished": unfinished,
     }
     said = [f"{listing(f'{size:,}' for size in sizes)}: {reason}" for reason, sizes in reasons.items() if sizes]
-    return "; ".join(said) or NOTHING
+    return "; ".join(said)
 
 
 def spectrum(findings: Findings) -> list[Block]:
