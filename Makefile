@@ -118,10 +118,9 @@ kill: $(VENV)/.dev
 audit: $(VENV)/.release
 	$(BIN)/pip-audit --requirement requirements.lock --strict --progress-spinner off
 
-# The paper's experiments on the sets in TEXTSPECTRA_DATA; an hour or two on two cores, and continues where it stopped.
+# The paper's experiments on the sets in TEXTSPECTRA_DATA; about three hours on two cores, and continues where it stopped.
 study: $(VENV)/.dev
-	$(BIN)/textspectra-study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" \
-		--models wordllama,minilm --max-size 10000 --max-size minilm=5000
+	$(BIN)/textspectra-study run .cache/study --data "$${TEXTSPECTRA_DATA:-../shared/data}" --models wordllama,minilm
 	$(BIN)/textspectra-study report .cache/study --out docs/study --overwrite
 
 # The same calls on Dask and on one array: two worker processes, 3 GB on disk for 4,000,000 rows.

@@ -77,8 +77,12 @@ def _cells(rng, variant, model):
         yield from (_sweep_cell(rng, variant, model, zscore, tau) for zscore in (False, True) for tau in TAUS)
         yield from (_profile_cell(rng, variant, model, task) for task in ("profile-kmeans", "profile-hac"))
         yield _similarity_cell(rng, variant, model)
+        yield _settings_cell(variant, model)
+        yield _readings_cell(rng, variant, model)
     if variant.dataset == "bless":
         yield _spectrum_cell(variant, model)
+    if variant.dataset == "newsgroups":
+        yield _times_cell(variant, model)
 
 
 def _algorithm_cell(rng, variant, model, task):
@@ -143,3 +147,47 @@ def _spectrum_cell(variant, model):
         "k": 17,
     }
     return Cell(variant, model, "spectrum", "ok", values, 0.1, 120.0)
+
+
+def _settings_cell(variant, model):
+    better, worse = ({"k": 9, "ari": value, "nmi": value} for value in (0.4, 0.3))
+    three = {"2": better, "5": worse, "10": worse}
+    values = {"hdbscan": three, "optics": three, "leiden": {"z-scored": better, "raw": worse}}
+    return Cell(variant, model, "settings", "ok", values, 20.0, 300.0)
+
+
+def _readings_cell(rng, variant, model):
+    rows = []
+    for name in ("classes", *OVERALL):
+        ratio = 3 + rng.random()
+        rows.append(
+            {
+                "of": name,
+                "mu_global": 0.05,
+                "mu_intra": 0.05 * ratio,
+                "ratio": ratio,
+                "ratio_unrectified": 1.1 * ratio,
+                "ratio_with_singletons": 0.999 * ratio,
+                "permuted_mean": 1.0,
+                "permuted_low": 0.99,
+                "permuted_high": 1.01,
+                "permuted_p": 0.01,
+                "pmi_drawn": math.log(ratio),
+                "pmi_nearest": 2 * math.log(ratio),
+                "silhouette": -0.02,
+            }
+        )
+    return Cell(variant, model, "readings", "ok", {"clusterings": rows}, 30.0, 400.0)
+
+
+def _times_cell(variant, model):
+    metrics = [
+        {"n": n, "k": k, "ratio_formula": 1e-8 * n**2, "silhouette_formula": 1e-7 * n**2, "ratio": 1e-6 * n,
+         "ratio_linear": 1e-7 * n, "silhouette": 1e-8 * n**2 * math.log(k)}
+        for n in (1000, 20_000) for k in (10, n // 20)
+    ]  # fmt: skip
+    estimates = [
+        {"n": n, "estimate": math.log(n)} | ({"all_eigenvalues": 40.0} if n == 10_000 else {})
+        for n in (2000, 10_000, 20_000)
+    ]
+    return Cell(variant, model, "times", "ok", {"metrics": metrics, "estimates": estimates}, 100.0, 5000.0)

@@ -6,8 +6,9 @@ from sklearn.cluster import HDBSCAN, OPTICS, AffinityPropagation
 from sklearn.metrics import adjusted_rand_score
 
 from textspectra import UserError
+from textspectra_study import similarities
 from textspectra_study.baselines import BASELINES, run_baseline
-from textspectra_study.similarities import unit_rows
+from textspectra_study.similarities import NEIGHBORS, unit_rows
 
 LITERAL = {
     "hdbscan": lambda units: HDBSCAN(min_cluster_size=2, copy=True),
@@ -51,6 +52,48 @@ def test_leiden_maximizes_the_potts_model_on_the_zscored_graph(planted):
         assert potts_quality(weights, moved) <= best + 1e-6
 
 
+def test_hdbscan_on_all_neighbors_is_hdbscan(planted, monkeypatch):
+    X, _ = planted(4, 60)
+    monkeypatch.setattr(similarities, "NEIGHBORS", len(X) - 1)
+    assert (run_baseline("hdbscan_knn", X).labels == run_baseline("hdbscan", X).labels).all()
+
+
+def test_hdbscan_on_neighbors_keeps_groups_apart_that_no_neighbors_join():
+    rng = np.random.default_rng(0)
+    X = np.vstack([rng.normal(center, 0.01, (3 * NEIGHBORS, 8)) for center in np.eye(8)[:3]])
+    X[1] = X[0]  # equal rows are neighbors too
+    found = run_baseline("hdbscan_knn", X).labels.reshape(3, -1)
+    clusters = [set(part.tolist()) - {-1} for part in found]
+    assert all(clusters)
+    assert not any(clusters[i] & clusters[j] for i, j in ((0, 1), (0, 2), (1, 2)))
+    assert found[0, 0] == found[0, 1]
+
+
+def modularity(weights, labels):
+    """Compute, literally, the weight inside the groups beyond what the degrees of the rows let one expect."""
+    total, degrees, n = weights.sum(), weights.sum(axis=1), range(len(labels))
+    expected = np.outer(degrees, degrees) / total
+    return sum(weights[i, j] - expected[i, j] for i in n for j in n if labels[i] == labels[j]) / total
+
+
+def test_leiden_on_neighbors_maximizes_modularity(planted):
+    pytest.importorskip("igraph")
+    X, truth = planted(3, 60, noise=0.1)
+    S = scaled(X) @ scaled(X).T
+    nearest = np.argsort(-S, axis=1)[:, 1 : NEIGHBORS + 1]
+    joined = np.zeros(S.shape, bool)
+    np.put_along_axis(joined, nearest, True, axis=1)
+    weights = np.where(joined | joined.T, np.maximum((S - S.mean()) / S.std(), 0), 0)
+    found = run_baseline("leiden_knn", X)
+    best = modularity(weights, found.labels)
+    assert best >= modularity(weights, truth) - 1e-6
+    rng = np.random.default_rng(0)
+    for row in rng.integers(0, len(X), 30):
+        moved = found.labels.copy()
+        moved[row] = rng.integers(0, found.k + 1)
+        assert modularity(weights, moved) <= best + 1e-6
+
+
 @pytest.mark.slow  # numba compiles EVoC for minutes
 def test_evoc_is_called_with_its_defaults_on_unit_rows(planted):
     evoc = pytest.importorskip("evoc")
@@ -80,5 +123,5 @@ def test_a_row_of_zeros_is_named():
 
 def test_quadratic_rivals_have_a_cap():
     assert {name for name, baseline in BASELINES.items() if baseline.max_rows} == {
-        "hdbscan", "optics", "affinity_propagation", "leiden",
+        "hdbscan", "optics", "affinity_propagation", "leiden", "umap_hdbscan",
     }  # fmt: skip

@@ -71,6 +71,32 @@ def test_a_mistake_is_one_line_and_leaves_no_folder(command, data, tmp_path, arg
     assert not (tmp_path / "s").exists()
 
 
+def test_the_papers_models_are_one_name_and_need_their_weights(command, data, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    said = command("run", "s", "--data", data, "--models", "paper", code=2)
+    assert said.startswith(
+        "error: The model 'intfloat/multilingual-e5-large-instruct' is not on this machine, and downloads are switched "
+        "off (HF_HUB_OFFLINE or --offline)."
+    )
+
+
+def test_a_plan_says_time_memory_and_disk(command, data, tmp_path):
+    measured = tmp_path / "resources.csv"
+    header = "dataset,kind,size,model,task,status,seconds,peak_mb"
+    measured.write_text(f"{header}\na,whole,60,m,optics,ok,7200,5000\na,whole,60,m,leiden,timed out after 9 s,0,0\n")
+    said = command("plan", "s", "--data", data, "--jobs", "2", "--measured", measured).splitlines()
+    n = len(TASKS)
+    assert said[0] == f"{n} of {n} cells are to be computed."
+    assert said[1] == "Embedding: 60 texts with wordllama, about a minute."
+    optics = "optics on messages-whole-60 with wordllama alone"
+    assert said[2] == f"Time: about 2 h 00 min for the cells; {optics} 2 h 00 min."
+    assert said[3] == f"Memory: up to 5.0 GB; {optics} 5.0 GB."
+    assert re.fullmatch(r"Disk: 0\.0 GB, and about as much for the cache of embeddings; \d+ GB are free\.", said[4])
+    assert said[5].startswith("Not measured, and not counted: affinity_propagation, ")
+    assert not (tmp_path / "s").exists()
+    assert command("plan", "s", "--data", data, code=2).startswith("error: Nothing is measured yet. Run the smallest ")
+
+
 def test_a_study_cannot_be_a_file(command, data, tmp_path):
     (tmp_path / "s").write_text("mine")
     said = command("run", "s", "--data", data, code=2)

@@ -43,6 +43,23 @@ def test_a_cell_that_takes_too_long_does_not_stop_the_others(data, tmp_path, mon
     assert {status["optics"], status["similarity"]} <= {OK, "timed out after 0.02 s"}
 
 
+def test_k_against_size_is_known_first(tmp_path, monkeypatch):
+    only(monkeypatch, "similarity", "kmeans_constant", "kmeans_kest", "default")
+    write_messages(tmp_path / "data" / "many.parquet", rows=1100)
+    finished, put = [], Store.put
+
+    def record(store, planned, outcome):
+        put(store, planned, outcome)
+        if outcome["status"] == OK:
+            finished.append((planned.task, planned.variant.size))
+
+    monkeypatch.setattr(Store, "put", record)
+    run_study(tmp_path / "s", data=tmp_path / "data", jobs=1)
+    assert sorted(finished[:4]) == sorted((task, 500) for task in 2 * ("kmeans_kest", "default"))
+    assert sorted(finished[4:8]) == sorted((task, 1000) for task in 2 * ("kmeans_kest", "default"))
+    assert [size for _, size in finished[8:]] == [500, 500, 1000, 1000, 1000]
+
+
 def test_a_sample_above_the_limit_of_a_task_is_not_run(data, tmp_path, monkeypatch):
     only(monkeypatch, "similarity", "optics")
     monkeypatch.setitem(TASKS, "optics", TASKS["optics"]._replace(max_rows=10))

@@ -17,4 +17,11 @@ def test_every_task_knows_the_module_of_its_functions():
     assert {module for modules in found.values() for module in modules} == {
         "textspectra_study.ablations",
         "textspectra_study.algorithms",
+        "textspectra_study.readings",
     }
+
+
+def test_times_are_measured_once_on_the_largest_sample_of_a_figure():
+    variants = [Variant(name, "stratified", size, 5, 0) for name, size in (("a", 500), ("b", 2000), ("c", 50_000))]
+    assert [variant.name for variant in variants if "times" in tasks_of(variant, variants)] == ["b-stratified-2000"]
+    assert [variant.name for variant in variants if "spectrum" in tasks_of(variant, variants)] == ["a-stratified-500"]

@@ -126,3 +126,16 @@ def test_what_is_not_defined_is_nan(labels):
     for name in ("silhouette", "davies_bouldin", "calinski_harabasz", "cohesion_ratio"):
         assert np.isnan(row[name])
     assert row["ari"] == 0
+
+
+def test_overlaps_of_many_clusters_are_the_literal_ones(monkeypatch):
+    monkeypatch.setattr(evaluation, "OVERLAP_CELLS", 1000)  # several blocks
+    rng = np.random.default_rng(0)
+    centers, spread = rng.standard_normal((60, 8)) / 9, rng.random(60)
+    centers[1] = centers[0]  # does not count
+    centers[3] = centers[2] + 1e-9  # counts, and would be lost by rounding
+    literal = [
+        max((spread[i] + spread[j]) / gap for j in range(60) if (gap := np.linalg.norm(centers[i] - centers[j])))
+        for i in range(60)
+    ]
+    assert np.allclose(evaluation._worst_overlaps(centers, spread), literal, rtol=1e-9)

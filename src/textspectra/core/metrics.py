@@ -15,6 +15,8 @@ from .rows import CountedRows, fold_blocks, fold_rows, sums_and_sizes, take_unit
 from .validation import RandomState, check_labeled, check_labels, make_generator
 
 NOISE = (-1, "-1")  # labels of rows without a cluster; tables of text have the latter
+OVERLAP_CELLS = 2**22  # pairs of centers in memory at the same time
+NEAR_CENTERS = 1e-6  # squared distance of centers, below which a product of matrices is not exact enough
 MAX_SILHOUETTE_ROWS = 10_000  # above this, the silhouette is computed on a random sample of this size
 SILHOUETTE_SAMPLE = 2000  # and on one of this size for a verdict, or if it is computed for many cuts of a tree
 
@@ -174,15 +176,25 @@ def _dispersion(X: Rows, codes: Rows, k: int) -> dict[str, float]:
     distances, within = fold_rows(distances_to_own_center, X, codes)
     between = float((sizes * np.square(centers - sizes @ centers / n).sum(axis=1)).sum())
     spread = distances / sizes
-    worst = np.zeros(k)
-    for i in range(0 if np.allclose(spread, 0) else k):
-        gaps = np.sqrt(np.square(centers - centers[i]).sum(axis=1))
-        gaps[gaps == 0] = np.inf
-        worst[i] = ((spread + spread[i]) / gaps).max()
     return {
-        "davies_bouldin": float(worst.mean()),
+        "davies_bouldin": 0.0 if np.allclose(spread, 0) else float(_worst_overlaps(centers, spread).mean()),
         "calinski_harabasz": between * (n - k) / (within * (k - 1)) if within > 0 else 1.0,
     }
+
+
+def _worst_overlaps(centers: Array, spread: Array) -> Array:
+    """Return for each cluster the highest ratio of two spreads to the distance of their centers, without equal ones."""
+    k, squares = len(centers), np.square(centers).sum(axis=1)
+    worst, step = np.zeros(k), max(1, OVERLAP_CELLS // k)
+    for start in range(0, k, step):
+        block = slice(start, start + step)
+        gaps = squares[block, None] + squares - 2 * (centers[block] @ centers.T)
+        # Rounding would make equal centers differ, so small distances are computed again.
+        near, other = np.nonzero(gaps < NEAR_CENTERS)
+        gaps[near, other] = np.square(centers[block][near] - centers[other]).sum(axis=1)
+        gaps[gaps == 0] = np.inf
+        worst[block] = ((spread[block, None] + spread) / np.sqrt(gaps)).max(axis=1)
+    return worst
 
 
 def silhouettes(X: Array, codes: Ints, spans: Ints, cuts: Sequence[Sequence[int]]) -> list[float]:

@@ -19,6 +19,9 @@ from .similarities import unit_rows
 PAPERS_SIX = ("hdbscan", "optics", "affinity_propagation", "leiden", "kmeans_kest", "hac_kest")
 """The algorithms of the paper's tables."""
 
+DEFAULT = "default"
+"""What textspectra does by default: its own k, and refined groups."""
+
 CONSTANT = 12
 """A k that does not depend on the data."""
 
@@ -119,6 +122,12 @@ def scores(found: Clustering, X: Array, truth: NDArray[np.intp], seed: int) -> d
     return {"k": found.k, "noise": rounded(row["n_noise"] / len(X)), **metrics}
 
 
+def by_default(X: Array, n_classes: int, seed: int) -> Clustering:
+    """Cluster as textspectra does if nothing is chosen."""
+    fitted = AutoKMeans(random_state=seed, n_jobs=1).fit(X)
+    return Clustering(fitted.labels_, fitted.n_clusters_)
+
+
 plain_kmeans = partial(AutoKMeans, refine=False)
 
 
@@ -149,6 +158,7 @@ ALGORITHMS = {
     "leiden": _rival("leiden"),
     "kmeans_kest": Algorithm("K-Means (k-est)", _at(plain_kmeans, paper_k)),
     "hac_kest": Algorithm("HAC (k-est)", _at(AutoAgglomerative, paper_k)),
+    DEFAULT: Algorithm("Default", by_default),
     "kmeans_auto": Algorithm("K-Means (auto k)", _at(plain_kmeans, auto_k)),
     "hac_auto": Algorithm("HAC (auto k)", _at(AutoAgglomerative, auto_k)),
     "kmeans_true": Algorithm("K-Means (true k)", _at(plain_kmeans, true_k)),
@@ -156,6 +166,8 @@ ALGORITHMS = {
     "kmeans_eigengap": Algorithm("K-Means (eigengap k)", _at(plain_kmeans, eigengap_k)),
     "kmeans_silhouette": Algorithm("K-Means (silhouette k)", _at(plain_kmeans, silhouette_k)),
     "kmeans_constant": Algorithm(f"K-Means (k = {CONSTANT})", _at(plain_kmeans, constant_k)),
+    "hdbscan_knn": _rival("hdbscan_knn"),
+    "leiden_knn": _rival("leiden_knn"),
     "evoc": _rival("evoc"),
     "umap_hdbscan": _rival("umap_hdbscan"),
 }

@@ -6,9 +6,10 @@ import signal
 import sys
 import time
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -22,13 +23,51 @@ if TYPE_CHECKING:
 quiet_option = click.option("--quiet", "-q", is_flag=True, help="Print nothing but errors and warnings.")
 
 
+PLAN_OPTIONS = (
+    click.option(
+        "--data",
+        metavar="FOLDER",
+        type=click.Path(path_type=Path),
+        help="Files with the columns text and label. [default: TEXTSPECTRA_DATA, then the Hugging Face hub]",
+    ),
+    click.option(
+        "--sets",
+        metavar="NAME,...",
+        help="Names of the paper's datasets or of files. [default: the paper's six, or all files if none is there]",
+    ),
+    click.option(
+        "--models",
+        metavar="NAME,...",
+        default="wordllama",
+        show_default=True,
+        help="See `textspectra models`; `paper` is the paper’s four, if their weights are there or can be downloaded.",
+    ),
+    click.option(
+        "--max-size",
+        metavar="N|MODEL=N",
+        multiple=True,
+        help="Leave out samples with more rows, for all models or for one. May be given several times.",
+    ),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells in parallel. [default: one per core]"),
+    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers."),
+)
+"""The options that decide which cells a study has."""
+
+
+def plan_options(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that decide which cells a study has."""
+    for option in reversed(PLAN_OPTIONS):
+        function = option(function)
+    return function
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "auto_envvar_prefix": "TEXTSPECTRA_STUDY"})
 @click.version_option(__version__, prog_name="textspectra-study")
 def command() -> None:
     """Compare clustering algorithms on labeled datasets as the paper does.
 
-    `run` computes the numbers; it can be stopped and continued at any time. `report` writes a page with the numbers
-    beside the paper's.
+    `plan` says what a run will take. `run` computes the numbers; it can be stopped and continued at any time. `report`
+    writes a page with the numbers beside the paper's.
     """
 
 
@@ -73,29 +112,10 @@ def run() -> None:
 
 @command.command("run", short_help="Compute the missing cells of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
-@click.option(
-    "--data",
-    metavar="FOLDER",
-    type=click.Path(path_type=Path),
-    help="Files with the columns text and label. [default: TEXTSPECTRA_DATA, then the Hugging Face hub]",
-)
-@click.option(
-    "--sets",
-    metavar="NAME,...",
-    help="Names of the paper's datasets or of files. [default: the paper's six, or all files if none of them is there]",
-)
-@click.option("--models", metavar="NAME,...", default="wordllama", show_default=True, help="See `textspectra models`.")
-@click.option(
-    "--max-size",
-    metavar="N|MODEL=N",
-    multiple=True,
-    help="Leave out samples with more rows, for all models or for one. May be given several times.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells in parallel. [default: one per core]")
+@plan_options
 @click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Seconds for one cell.")
 @click.option("--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Gigabytes for one cell.")
 @click.option("--retry", is_flag=True, help="Compute cells again that failed or hit a limit.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers.")
 @quiet_option
 def run_command(
     folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
@@ -108,16 +128,10 @@ def run_command(
     from .cells import Limits
     from .run import run_study
 
-    for_all, for_some = _sizes(max_size)
     with _ProgressBar(quiet=quiet) as progress:
         results = run_study(
             folder,
-            data=data,
-            sets=_names(sets) if sets is not None else None,
-            models=_names(models),
-            max_size=for_all,
-            max_size_of=for_some,
-            seed=seed,
+            **_choices(data, sets, models, max_size, seed),
             jobs=jobs,
             limits=Limits(timeout, memory),
             retry=retry,
@@ -128,6 +142,39 @@ def run_command(
         which = f"{without:,} of them without numbers (the report says why)" if without else "all with numbers"
         click.echo(f"{len(results.cells):,} cells in {folder}, {which}.")
         click.echo(f"Next: textspectra-study report {folder}")
+
+
+@command.command("plan", short_help="Say what a run will take: time, memory and disk.")
+@click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
+@plan_options
+@click.option(
+    "--measured",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="The resources.csv of another study. [default: the finished cells of STUDY]",
+)
+def plan_command(
+    folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
+    seed: int, measured: Path | None,
+) -> None:  # fmt: skip
+    """Say what `run` with the same options will still take on this machine; nothing is written.
+
+    Embedding and scoring are measured at once, on a few texts. The cells are estimated from finished ones.
+    """
+    from .plan import plan_study
+
+    found = plan_study(folder, jobs=jobs, measured=measured, **_choices(data, sets, models, max_size, seed))
+    click.echo(f"{found.cells:,} of {found.planned:,} cells are to be computed.")
+    for model, (texts, seconds) in found.embedding.items():
+        click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
+    if found.slowest[0]:
+        time_alone, memory_alone = _duration(found.slowest[1]), f"{found.largest[1] / 1e3:.1f} GB"
+        click.echo(f"Time: about {_duration(found.seconds)} for the cells; {found.slowest[0]} alone {time_alone}.")
+        click.echo(f"Memory: up to {found.megabytes / 1e3:.1f} GB; {found.largest[0]} alone {memory_alone}.")
+        also = "and about as much for the cache of embeddings"
+        click.echo(f"Disk: {found.disk / 1e9:.1f} GB, {also}; {found.free / 1e9:.0f} GB are free.")
+    if found.unknown:
+        click.echo(f"Not measured, and not counted: {', '.join(found.unknown)}.")
 
 
 @command.command("report", short_help="Write the page of a study.")
@@ -150,6 +197,28 @@ def report_command(folder: Path, out: Path | None, overwrite: bool, quiet: bool)
     written = write_page(results, target)
     if not quiet:
         click.echo(f"{len(results.cells):,} of {results.n_planned:,} cells; open {written[0]}")
+
+
+def _choices(data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], seed: int) -> dict[str, Any]:
+    """Return the options that decide which cells a study has as `run_study` and `plan_study` take them."""
+    for_all, for_some = _sizes(max_size)
+    return {
+        "data": data,
+        "sets": _names(sets) if sets is not None else None,
+        "models": _models(models),
+        "max_size": for_all,
+        "max_size_of": for_some,
+        "seed": seed,
+    }
+
+
+def _models(listed: str) -> list[str]:
+    names = _names(listed)
+    if "paper" not in names:
+        return names
+    from .page.paper import MODELS  # slow to import
+
+    return [model for name in names for model in (MODELS if name == "paper" else (name,))]
 
 
 def _names(listed: str) -> list[str]:

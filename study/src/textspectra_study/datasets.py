@@ -25,8 +25,8 @@ DATA_VARIABLE = "TEXTSPECTRA_DATA"
 
 SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 
-SIZES = (500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 300_000)
-"""Sample sizes of a large dataset."""
+SIZES = (500, 1_000, 2_000, 5_000, 10_000, 50_000, 100_000, 350_000)
+"""Sample sizes of a large dataset. The paper names only the ends: below 1,000, and above 300,000."""
 
 
 class HubSource(NamedTuple):

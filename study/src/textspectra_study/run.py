@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from textspectra import Backend, UsageError, load_model
 
+from .algorithms import DEFAULT
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
+from .forecast import value_at
 from .results import OK, Manifest, Results, Variant
 from .store import Planned, Store, cell_key, package_versions
 from .tasks import TASKS, tasks_of
@@ -26,10 +29,13 @@ from .vectors import Source, make_vectors, vector_source
 DEFAULT_LIMITS = Limits(seconds=1800, gigabytes=8)
 
 PACKAGES = (
-    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "evoc", "umap-learn", "wordllama",
-    "ctranslate2", "tokenizers", "sentence-transformers",
+    "textspectra", "numpy", "scipy", "scikit-learn", "igraph", "pynndescent", "evoc", "umap-learn",
+    "wordllama", "ctranslate2", "tokenizers", "sentence-transformers",
 )  # fmt: skip
 """The packages behind the numbers; the manifest records their versions."""
+
+FIRST = ("kmeans_kest", DEFAULT)
+"""The tasks that run before all others: k against the size of the sample, by the paper and by default."""
 
 
 class Progress(Protocol):
@@ -92,13 +98,7 @@ def run_study(
     """
     store = Store(folder)
     store.check()
-    backends = {name: load_model(name) for name in models}
-    unknown = set(max_size_of or {}) - set(backends)
-    if unknown:
-        raise UsageError(
-            f"--max-size names {', '.join(sorted(unknown))}, which is not among the models: {', '.join(backends)}."
-        )
-    study = _Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
+    study = read_study(data=data, sets=sets, models=models, max_size=max_size, max_size_of=max_size_of, seed=seed)
     store.begin(study.manifest, study.plan)
     progress = progress or _Quiet()
     waiting = []
@@ -116,11 +116,30 @@ def run_study(
     return store.read()
 
 
+def read_study(
+    *,
+    data: Path | None,
+    sets: Sequence[str] | None,
+    models: Sequence[str],
+    max_size: int | None,
+    max_size_of: Mapping[str, int] | None,
+    seed: int,
+) -> Study:
+    """Load the models and the datasets, and plan the cells; the parameters are those of `run_study`."""
+    backends = {name: load_model(name) for name in models}
+    unknown = set(max_size_of or {}) - set(backends)
+    if unknown:
+        raise UsageError(
+            f"--max-size names {', '.join(sorted(unknown))}, which is not among the models: {', '.join(backends)}."
+        )
+    return Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
+
+
 def _failed(status: str) -> bool:
     return status != OK and not status.startswith("not run")
 
 
-class _Study:
+class Study:
     """The plan of a study, and the rows of every cell."""
 
     def __init__(
@@ -131,7 +150,7 @@ class _Study:
         max_size: int | None,
         max_size_of: Mapping[str, int],
     ) -> None:
-        self._datasets = {dataset.name: dataset for dataset in datasets}
+        self.datasets = {dataset.name: dataset for dataset in datasets}
         facts = {dataset.name: describe(dataset) for dataset in datasets}
         variants = plan_variants(datasets, seed=seed, max_size=max_size)
         if not variants:
@@ -148,13 +167,13 @@ class _Study:
             max_size_of=dict(max_size_of),
             versions={"Python": platform.python_version(), **package_versions(*PACKAGES)},
         )
-        self._sources: dict[tuple[str, str], Source] = {
+        self.sources: dict[tuple[str, str], Source] = {
             (dataset.name, model): vector_source(dataset, facts[dataset.name], model, backend)
             for dataset in datasets
             for model, backend in backends.items()
         }
         self.plan = [
-            Planned(variant, model, task, cell_key(variant, self._sources[variant.dataset, model].key, task))
+            Planned(variant, model, task, cell_key(variant, self.sources[variant.dataset, model].key, task))
             for variant in variants
             for model in backends
             for task in tasks_of(variant, [other for other in variants if not self._too_large(other, model)])
@@ -171,6 +190,14 @@ class _Study:
         limit = self.manifest.max_size_of.get(model)
         return limit is not None and variant.size > limit and variant.kind != "whole"
 
+    def rows_of(self, name: str, model: str) -> dict[Variant, NDArray[np.intp]]:
+        """Return the rows of a dataset's variants; finished ones too, so that a continued study finds its vectors."""
+        return {
+            variant: variant_rows(variant, self.datasets[name].labels)
+            for variant in self.manifest.variants
+            if variant.dataset == name and not self._too_large(variant, model)
+        }
+
     def works(self, waiting: Sequence[Planned], folder: Path, progress: Progress) -> dict[Planned, Work]:
         """Embed the rows of all waiting cells, one dataset and model at a time, and return the input of each cell."""
         cells_of: dict[tuple[str, str], list[Planned]] = defaultdict(list)
@@ -178,19 +205,14 @@ class _Study:
             cells_of[planned.variant.dataset, planned.model].append(planned)
         works = {}
         for (name, model), cells in cells_of.items():
-            dataset = self._datasets[name]
-            # Finished variants count too, so that a continued study finds the file of its first run.
-            rows_of = {
-                variant: variant_rows(variant, dataset.labels)
-                for variant in self.manifest.variants
-                if variant.dataset == name and not self._too_large(variant, model)
-            }
+            dataset = self.datasets[name]
+            rows_of = self.rows_of(name, model)
             rows = np.unique(np.concatenate(list(rows_of.values())))
 
             def report(done: int, total: int, what: str = f"{dataset.title} with {model}") -> None:
                 progress.embedding(what, done, total)
 
-            file = make_vectors(dataset, self._sources[name, model], rows, folder, progress=report)
+            file = make_vectors(dataset, self.sources[name, model], rows, folder, progress=report)
             for cell in cells:
                 mine = rows_of[cell.variant]
                 positions = np.searchsorted(rows, mine)
@@ -205,7 +227,7 @@ class _Running(NamedTuple):
 
 
 class _Pool:
-    """Computes cells in parallel processes, small ones first, and stores the outcomes."""
+    """Computes cells in parallel processes, those about k and small ones first, and stores the outcomes."""
 
     def __init__(
         self, store: Store, works: Mapping[Planned, Work], jobs: int, limits: Limits, progress: Progress
@@ -215,7 +237,7 @@ class _Pool:
         self._taken: dict[str, list[tuple[int, float]]] = defaultdict(list)
 
     def run(self, waiting: Sequence[Planned]) -> None:
-        queue = sorted(waiting, key=lambda planned: planned.variant.size, reverse=True)
+        queue = sorted(waiting, key=lambda planned: (planned.task not in FIRST, planned.variant.size), reverse=True)
         try:
             while queue or self._running:
                 while queue and len(self._running) < self._jobs:
@@ -255,26 +277,8 @@ class _Pool:
         finished = [cell for cells in self._taken.values() for cell in cells]
 
         def seconds(planned: Planned) -> float:
-            guess = _time_at(planned.variant.size, self._taken.get(planned.task, finished))
+            guess = value_at(planned.variant.size, self._taken.get(planned.task, finished))
             return min(self._limits.seconds, guess)
 
         total = sum(map(seconds, queue)) + sum(seconds(running.planned) / 2 for running in self._running)
         return total / self._jobs
-
-
-def _time_at(size: int, finished: Sequence[tuple[int, float]]) -> float:
-    """Estimate the time of a cell from finished ones, as a power of the size; linear if they all have one size.
-
-    The power is at most 1.5: a fit to small samples overestimates how fast the time grows.
-
-    Examples
-    --------
-    >>> round(_time_at(4000, [(1000, 1.0), (2000, 2.0)])), round(_time_at(4000, [(1000, 1.0)]))
-    (4, 4)
-    """
-    sizes, took = np.array(finished, float).T
-    power = 1.0
-    if len(np.unique(sizes)) > 1:
-        power = float(np.clip(np.polyfit(np.log(sizes), np.log(np.maximum(took, 1e-3)), 1)[0], 0, 1.5))
-    nearest = np.argsort(np.abs(np.log(sizes / size)), kind="stable")[:3]
-    return float(np.mean(took[nearest] * (size / sizes[nearest]) ** power))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from . import ablations
+from . import ablations, readings
 from .algorithms import ALGORITHMS, scores
 from .results import Variant
 
@@ -71,15 +71,18 @@ def tasks_of(variant: Variant, variants: Sequence[Variant]) -> list[str]:
     --------
     >>> bless = Variant("bless", "whole", 200, 17, 0)
     >>> len(tasks_of(bless, [bless])), len(tasks_of(bless._replace(kind="random"), [bless]))
-    (27, 15)
+    (33, 18)
     """
     names = list(ALGORITHMS)
     representatives = representative(variants)
     if variant in representatives:
-        names += [name for name in TASKS if name not in ALGORITHMS and name != "spectrum"]
-    if representatives and variant == min(representatives, key=lambda sample: sample.size):
-        names.append("spectrum")
+        names += [name for name in TASKS if name not in ALGORITHMS and name not in ONCE]
+        names += [name for name, end in ONCE.items() if variant == end(representatives, key=lambda sample: sample.size)]
     return names
+
+
+ONCE: dict[str, Callable[..., Variant]] = {"spectrum": min, "times": max}
+"""Tasks for one dataset alone: the one whose sample is the smallest, or the largest."""
 
 
 TASKS = {
@@ -96,4 +99,7 @@ TASKS = {
     "profile-hac": Task(partial(ablations.profile, cuts=ablations.hac_cuts)),
     "similarity": Task(ablations.similarity),
     "spectrum": Task(ablations.spectrum),
+    "settings": Task(readings.settings, packages=("igraph",)),
+    "readings": Task(readings.readings, packages=("igraph",)),
+    "times": Task(readings.times),
 }

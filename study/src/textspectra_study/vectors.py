@@ -60,6 +60,12 @@ def vector_source(dataset: Dataset, facts: DatasetFacts, model: str, backend: Ba
     return Source(backend, vectors[rows >= 0], rows[rows >= 0], digest.hexdigest()[:32])
 
 
+def vectors_file(source: Source, rows: NDArray[np.intp], folder: Path) -> Path:
+    """Return the file of the vectors of some rows, which may not exist yet."""
+    name = hashlib.sha256(source.key.encode() + np.asarray(rows, "<i8").tobytes()).hexdigest()[:32]
+    return folder / f"{name}.npy"
+
+
 def make_vectors(
     dataset: Dataset,
     source: Source,
@@ -80,8 +86,7 @@ def make_vectors(
     progress : callable, optional
         Called as ``progress(done, total)``.
     """
-    name = hashlib.sha256(source.key.encode() + np.asarray(rows, "<i8").tobytes()).hexdigest()[:32]
-    path = folder / f"{name}.npy"
+    path = vectors_file(source, rows, folder)
     if path.is_file():
         return path
     known = np.full(len(dataset.texts), -1)

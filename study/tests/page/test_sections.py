@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from study_factory import changed, make_results, with_values
 
-from textspectra_study.algorithms import TITLES
+from textspectra_study.algorithms import DEFAULT, TITLES
 from textspectra_study.page.blocks import Span, Table
 from textspectra_study.page.claims import judge_claims
 from textspectra_study.page.findings import Findings
 from textspectra_study.page.render import to_markdown
-from textspectra_study.page.sections_estimate import datasets
+from textspectra_study.page.sections_estimate import datasets, tau, window, zscore
 from textspectra_study.page.sections_run import again, claims_table, summary, without_numbers
-from textspectra_study.page.sections_scores import overall
+from textspectra_study.page.sections_scores import found_k, overall, ranks, sizes
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +68,54 @@ def test_limits_are_on_the_page_and_in_its_command(results):
     text = " ".join(to_markdown(datasets(findings)).split())
     assert "Samples of more than 5,000 rows and of more than 2,000 rows with minilm were left out." in text
     assert "--seed 0 --max-size 5000 --max-size minilm=2000\n" in to_markdown(again(findings))
+
+
+def test_every_table_about_k_or_scores_has_the_default_beside_the_papers(results):
+    findings = Findings(changed(results, lambda cell: with_values(cell, k_relative_error=0.25)
+                                if cell.task == DEFAULT else cell))  # fmt: skip
+    for section in (window, tau, found_k, overall):
+        for table in (block for block in section(findings) if isinstance(block, Table)):
+            assert [row.cells[0] for row in table.rows].count(TITLES[DEFAULT]) == 1, section
+    last = {section: _table(section(findings)).rows[-1].cells for section in (window, tau)}
+    assert last[window] == [TITLES[DEFAULT], "0.25", "–", "0.25", "0.25"]
+    assert last[tau] == [TITLES[DEFAULT], "0.25", "–", "–", "0.25"]
+    assert [row.cells[-1] for row in _table(zscore(findings)).rows] == ["0.250", "0.250", "0.250", "–"]
+    assert _table(ranks(findings)).columns[-1] == TITLES[DEFAULT]
+
+
+def test_k_over_sizes_is_tested_for_the_paper_and_for_the_default(results):
+    planted = changed(results, lambda cell: with_values(cell, k=cell.variant.size) if cell.task == DEFAULT else cell)
+    tests, scores = (block for block in sizes(Findings(planted)) if isinstance(block, Table))
+    assert [row.cells[0] for row in tests.rows] == ["Reddit, paper’s k", "Reddit, Default", "in the paper"]
+    assert tests.rows[1].cells[1:4] == ["500.0", "1,000.0", "2,000.0"]
+    assert tests.rows[1].cells[-1] == "1.00"
+    ari, rho = (np.mean([c.values[m] for c in results.of("leiden_knn") if c.variant.size == 500 and
+                c.variant.dataset == "reddit"]) for m in ("ari", "cohesion_ratio"))  # fmt: skip
+    row = next(row for row in scores.rows if row.cells[1] == TITLES["leiden_knn"])
+    assert row.cells[2] == f"{ari:.2f} / {rho:.2f}"
+
+
+def test_the_page_says_which_of_the_papers_variants_are_filled_and_what_hinders_the_others(results):
+    def rows(study):
+        table = [block for block in datasets(Findings(study)) if isinstance(block, Table)][1]
+        return table.caption, [row.cells for row in table.rows]
+
+    few = tuple(facts._replace(instances=7600) for facts in results.manifest.datasets)
+    caption, (bless, reddit) = rows(replace(results, manifest=replace(results.manifest, datasets=few, max_size=3000)))
+    assert caption.startswith("5 of the paper’s 62 variants are filled")
+    assert bless == ("BLESS", "1", "1", "200", "–")
+    assert reddit == (
+        "Reddit", "14", "4", "500, 1,000 and 2,000",
+        "10,000, 50,000, 100,000 and 350,000: the dataset here has 7,600 of the paper’s 420,464 rows; "
+        "5,000: --max-size 3000",
+    )  # fmt: skip
+    nothing = replace(results, cells=[cell for cell in results.cells if cell.variant.dataset == "bless"])
+    assert rows(replace(results, cells=[]))[1][0] == ("BLESS", "1", "0", "none", "no cell is finished")
+    assert rows(nothing)[1][1] == (
+        "Reddit", "14", "0", "none",
+        "1,000, 2,000, 5,000, 10,000, 50,000, 100,000 and 350,000: no cell is finished",
+    )  # fmt: skip
+
+
+def _table(blocks):
+    return next(block for block in blocks if isinstance(block, Table))

@@ -7,9 +7,9 @@ import pytest
 from scipy import stats
 from study_factory import changed, with_values
 
-from textspectra_study.algorithms import PAPERS_SIX, TITLES
+from textspectra_study.algorithms import DEFAULT, PAPERS_SIX, TITLES
 from textspectra_study.page.findings import Findings
-from textspectra_study.page.statistics import correlations, score, size_tests, summarize
+from textspectra_study.page.statistics import compare, correlations, place_among, score, size_tests, summarize
 from textspectra_study.results import Cell, Manifest, Results, Variant
 
 
@@ -28,6 +28,29 @@ def table_of(results, metric):
             if len(row) == len(PAPERS_SIX):
                 rows.append(row)
     return np.array(rows)
+
+
+@pytest.mark.parametrize(("ari", "error", "places"), [(0.9, 0.0, (1, 1)), (-1.0, 99.0, (7, 7)), (0.5, 1.0, (5.5, 2.5))])
+def test_the_default_has_a_place_among_the_six_in_the_same_blocks(results, ari, error, places):
+    of_six = dict(zip(PAPERS_SIX, (0.1, 0.5, 0.6, 0.7, 0.75, 0.8), strict=True))
+    planted = changed(
+        results,
+        lambda cell: (
+            with_values(cell, ari=of_six[cell.task], k_relative_error=2 * of_six[cell.task])
+            if cell.task in PAPERS_SIX and cell.ok
+            else with_values(cell, ari=ari, k_relative_error=error)
+            if cell.task == DEFAULT
+            else cell
+        ),
+    )
+    found = [place_among(Findings(planted).comparisons[metric], DEFAULT) for metric in ("ari", "k_relative_error")]
+    assert found == list(places)
+
+
+def test_an_algorithm_that_lacks_a_block_has_no_place(results):
+    without = changed(results, lambda cell: None if cell.task == DEFAULT and cell.variant.size == 500 else cell)
+    assert place_among(Findings(without).comparisons["ari"], DEFAULT) is None
+    assert place_among(compare([], "ari"), DEFAULT) is None
 
 
 @pytest.mark.parametrize(("metric", "sign"), [("ari", -1), ("davies_bouldin", 1), ("k_relative_error", 1)])

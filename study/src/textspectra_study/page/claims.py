@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from ..results import Results
+from . import claims_cohesion as cohesion
 from . import claims_estimate as estimate
 from . import claims_scores as scores
 from .claims_scores import ranking
@@ -45,6 +46,42 @@ RULES = {
     "zscore_blocks": Rule(
         "contrast (mean within classes minus mean between, over the standard deviation) rises in some case",
         estimate.zscore_blocks,
+    ),
+    "estimate_cost": Rule(
+        "from the smallest to the largest n above 1,000, CPU time grows at most 1.2 times as much as log n; at 10,000 "
+        "rows it is at most half of that of all eigenvalues",
+        estimate.estimate_cost,
+    ),
+    "cohesion_range": Rule(
+        "defined, and 0 ≤ ρ ≤ 1 / μ_G, for every clustering; not negative with negative cosines as they are",
+        cohesion.cohesion_range,
+    ),
+    "cohesion_singletons": Rule(
+        "ρ of every clustering changes by at most 1 % if a random tenth of the rows become clusters of one row",
+        cohesion.cohesion_singletons,
+    ),
+    "cohesion_random": Rule(
+        "for every clustering, the mean ρ of 99 random permutations of its labels is within 0.01 of 1, and 95 % of "
+        "them are within 0.1",
+        cohesion.cohesion_random,
+    ),
+    "cohesion_null": Rule("permutation test p < 0.05 for every clustering with ρ > 1", cohesion.cohesion_null),
+    "cohesion_across_datasets": Rule(
+        "Spearman of ρ and NMI over the datasets ≥ 0.5, for most of the six algorithms with each model",
+        cohesion.cohesion_across_datasets,
+    ),
+    "sparse_similarities": Rule("μ_G ≤ 0.1 and μ_I ≥ 2 μ_G for most clusterings", cohesion.sparse_similarities),
+    "divergence_first_term": Rule(
+        "at least twice the second term in absolute value, for most clusterings with ρ > 1",
+        cohesion.divergence_first_term,
+    ),
+    "mutual_information": Rule(
+        "within 0.1 for every clustering if a pair is similar with the probability of its similarity; Spearman ≥ 0.9 "
+        "if the nearest 5 % of the pairs are similar",
+        cohesion.mutual_information,
+    ),
+    "cohesion_shape": Rule(
+        "the classes have a silhouette below 0 in some cell, and ρ > 1 in every cell", cohesion.cohesion_shape
     ),
     "friedman": Rule("p < 0.001 on every metric", scores.friedman),
     "error_of_k": Rule("each mean is below each rival’s", scores.error_of_k),
@@ -98,6 +135,22 @@ RULES = {
     "stackexchange_peak": Rule("within a factor of 1.5 in every profile", scores.stackexchange_peak),
     "cohesion_profile": Rule("Spearman of the two curves ≥ 0.9 in every profile", scores.cohesion_profile),
     "sizes": Rule("Kruskal-Wallis p ≥ 0.05 on every sampled dataset", estimate.sizes),
+    "hdbscan_setting": Rule("highest mean of ARI and NMI", scores.setting("hdbscan", scores.balance)),
+    "optics_setting": Rule(
+        "mean NMI more than 0.01 above the others", scores.setting("optics", lambda row: [row["nmi"]], 0.01)
+    ),
+    "leiden_setting": Rule(
+        "higher mean ARI and higher mean NMI", scores.setting("leiden", lambda row: [row["ari"], row["nmi"]])
+    ),
+    "cohesion_faster": Rule(
+        "less CPU time at every n, by the formulas on a given matrix and as implemented here and in scikit-learn",
+        cohesion.cohesion_faster,
+    ),
+    "cohesion_scales": Rule(
+        "the factor between the two, as implemented, is higher at the largest n than at the smallest, and higher with "
+        "n / 20 clusters than with 10",
+        cohesion.cohesion_scales,
+    ),
 }
 """The rule for each claim, by its short name."""
 

@@ -185,6 +185,26 @@ def _tau_outcome(
     return Outcome(rule(parts), measured, _sweep_basis(findings, findings.tau_sweep)) if parts else unknown()
 
 
+def estimate_cost(findings: Findings) -> Outcome:
+    """Judge by the growth of the time with n, and by the time of all eigenvalues."""
+    cells = findings.ok("times")
+    parts, measured = [], []
+    for cell in cells:
+        rows = cell.values["estimates"]
+        whole = [row for row in rows if "all_eigenvalues" in row]
+        if not whole:
+            continue
+        first, last, full = rows[0], rows[-1], whole[-1]
+        growth = last["estimate"] / first["estimate"] / (math.log(last["n"]) / math.log(first["n"]))
+        part = full["estimate"] / full["all_eigenvalues"]
+        parts += [growth <= 1.2, part <= 0.5]
+        measured.append(
+            f"{cell.model}: from n = {first['n']:,} to {last['n']:,}, {number(growth)} times the growth of log n; at "
+            f"{full['n']:,}, {number(part)} of the time of all eigenvalues"
+        )
+    return Outcome(all_of(parts), "; ".join(measured), _basis(findings, cells)) if parts else unknown()
+
+
 def zscore_overall(findings: Findings) -> Outcome:
     """Judge by the means and Wilcoxon's test over all settings."""
     test = findings.zscore_overall

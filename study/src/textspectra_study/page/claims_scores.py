@@ -164,6 +164,40 @@ def _pairs() -> list[tuple[str, str]]:
     return list(combinations(PAPERS_SIX, 2))
 
 
+def setting(
+    rival: str, worth: Callable[[dict[str, float]], list[float]], margin: float = 0.0
+) -> Callable[[Findings], Outcome]:
+    """Return a function that judges the setting the paper chose for a rival: the mean `worth` of no other is higher.
+
+    Parameters
+    ----------
+    rival : str
+    worth : callable
+        What the paper chose by, from the metrics of a clustering; each must be higher by more than `margin`.
+    margin : float
+    """
+
+    def judge(findings: Findings) -> Outcome:
+        cells = findings.ok("settings")
+        if not cells:
+            return unknown()
+        names = list(cells[0].values[rival])
+        means = {
+            n: [fmean(part) for part in zip(*(worth(c.values[rival][n]) for c in cells), strict=True)] for n in names
+        }
+        chosen, *others = means.values()
+        parts = [ours - theirs > margin for other in others for ours, theirs in zip(chosen, other, strict=True)]
+        scored = "; ".join(f"{name}: {', '.join(number(value, 3) for value in row)}" for name, row in means.items())
+        return Outcome(all_of(parts), f"mean over datasets and models, {scored}", _cells_basis(findings, cells))
+
+    return judge
+
+
+def balance(row: dict[str, float]) -> list[float]:
+    """Return the mean of ARI and NMI."""
+    return [(row["ari"] + row["nmi"]) / 2]
+
+
 def cohesion_above_one(findings: Findings) -> Outcome:
     """Judge by clusterings that agree with the classes and by those that do not."""
     cells = [c for c in findings.ok(*TITLES) if score(c, "cohesion_ratio") is not None and score(c, "ari") is not None]

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import cycle, product
 from statistics import fmean
 from typing import Any
 
 import numpy as np
 
-from ..algorithms import TITLES
+from ..algorithms import DEFAULT, TITLES
 from ..results import INTRINSIC, Cell
 from .drawing import BLUE, GREEN, INK, LINE, MUTED, ORANGE, PINK, RED, SERIES, SKY, Picture, draw, shaded
 from .findings import Findings
@@ -25,13 +26,18 @@ WAYS_TO_K = (
     "affinity_propagation",
     "leiden",
     "kmeans_kest",
-    "kmeans_auto",
+    DEFAULT,
     "kmeans_eigengap",
     "kmeans_silhouette",
+    "hdbscan_knn",
+    "leiden_knn",
     "evoc",
     "umap_hdbscan",
 )
 """One algorithm for each way to choose k."""
+
+K_COLORS = {"kmeans_kest": BLUE, DEFAULT: RED}
+"""The paper's k and the default's, which stand out in the figures about k."""
 
 CURVES = {
     "ari": (BLUE, "-"),
@@ -297,13 +303,48 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
             axes.text(0.02, place, "no result", transform=axes.get_yaxis_transform(), va="center", color=MUTED, size=7)
             continue
         low, first, middle, third, high = np.quantile(found, [0, 0.25, 0.5, 0.75, 1])
-        color = BLUE if task == "kmeans_kest" else MUTED
+        color = K_COLORS.get(task, MUTED)
         axes.plot([low, high], [place] * 2, color=color, linewidth=1)
         axes.plot([first, third], [place] * 2, color=color, linewidth=7, solid_capstyle="butt", alpha=0.55)
         axes.plot([middle] * 2, [place - 0.3, place + 0.3], color=color, linewidth=2)
         axes.plot(float(np.median(truth)), place, "D", color=INK, markersize=4)
     _count_in_powers(axes)
     axes.grid(axis="x")
+
+
+def sizes_figure(findings: Findings) -> Picture | None:
+    """Draw the paper's k and the default's over the sample size, for each sampled dataset and model."""
+    cells = [cell for cell in findings.ok(*K_COLORS) if cell.variant.kind != "whole"]
+    sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
+    if not sets:
+        return None
+    rows = (len(sets) + 1) // 2
+
+    def paint(figure: Any) -> None:
+        panels = figure.subplots(rows, 2, squeeze=False).ravel()
+        for axes, name in zip(panels, sets, strict=False):
+            mine = [cell for cell in cells if cell.variant.dataset == name]
+            classes = max(cell.variant.classes for cell in mine)
+            _paint_k_over_sizes(axes, mine, findings.results.manifest.models)
+            axes.axhline(classes, color=INK, linewidth=1, linestyle="--")
+            axes.set(title=f"{findings.title(name)}, {classes} classes", xlabel="rows", ylabel="k", ylim=(0, None))
+        for axes in panels[len(sets) :]:
+            axes.axis("off")
+        figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
+
+    alt = "The estimated k over the sample size, by the paper’s rule and by default, beside the number of classes."
+    return draw("sizes", alt, (WIDTH, 2.3 * rows + 0.5), paint)
+
+
+def _paint_k_over_sizes(axes: Any, cells: Sequence[Cell], models: Sequence[str]) -> None:
+    for (task, color), (model, style) in product(K_COLORS.items(), zip(models, cycle(("-", ":", "-.")), strict=False)):
+        line = [cell for cell in cells if (cell.task, cell.model) == (task, model)]
+        sizes = sorted({cell.variant.size for cell in line})
+        k = [fmean(cell.values["k"] for cell in line if cell.variant.size == size) for size in sizes]
+        label = f"{'default' if task == DEFAULT else 'paper’s k'}, {model}"
+        axes.plot(sizes, k, style, marker="o", markersize=3, color=color, label=label)
+    _count_in_powers(axes)
+    axes.grid(axis="y")
 
 
 def profile_figures(findings: Findings) -> list[tuple[Picture, str]]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from functools import cached_property
 
-from ..algorithms import PAPERS_SIX, TITLES
+from ..algorithms import DEFAULT, PAPERS_SIX, TITLES
 from ..results import METRICS, Cell, Results
 from .statistics import (
     Block,
@@ -98,6 +99,21 @@ class Findings:
     def size_tests(self) -> list[SizeTest]:
         """Return Kruskal-Wallis tests of the estimated k over sample sizes."""
         return size_tests(self.results)
+
+    @cached_property
+    def default_size_tests(self) -> list[SizeTest]:
+        """Return the same tests of the k that textspectra finds by default."""
+        return size_tests(self.results, task=DEFAULT)
+
+    def default_errors(self, points: Iterable[SweepPoint]) -> dict[str, list[float]]:
+        """Return the relative errors of k by default, by dataset, on the samples and models of some points."""
+        used = {(point.dataset, point.model, point.size) for point in points}
+        errors: dict[str, list[float]] = defaultdict(list)
+        for cell in self.ok(DEFAULT):
+            variant = cell.variant
+            if variant.kind != "random" and (variant.dataset, cell.model, variant.size) in used:
+                errors[variant.dataset].append(float(cell.values["k_relative_error"]))
+        return errors
 
     @cached_property
     def sweep(self) -> list[SweepPoint]:

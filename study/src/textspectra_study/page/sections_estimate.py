@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from ..results import DatasetFacts, Manifest
+from ..algorithms import DEFAULT, TITLES
+from ..datasets import PAPER_SETS
+from ..results import DatasetFacts, Manifest, Variant
 from . import figures, paper
-from .blocks import Block, Bullets, Figures, Heading, Paragraph, Row, Span, Table, Text
+from .blocks import Block, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .drawing import Picture
 from .findings import Findings
 from .statistics import ALPHA
 from .sweeps import MODERATE_WINDOWS, PairTest, SweepPoint, grouped, mean_error
-from .wording import NOT_ENOUGH, NOTHING, count, listing, number, p_value
+from .wording import NOT_ENOUGH, NOTHING, listing, number, p_value
 
 
 def pictured(picture: Picture | None, caption: str) -> list[Block]:
@@ -31,12 +34,9 @@ def datasets(findings: Findings) -> list[Block]:
     """Return the paper's Table 1, and the samples."""
     manifest = findings.results.manifest
     rows = [row for facts in manifest.datasets for row in _dataset_rows(facts)]
-    n_blocks = len({(cell.variant, cell.model) for cell in findings.results.cells if cell.ok})
-    sampled = [
-        f"{facts.title}: {_samples(findings, facts)}"
-        for facts in manifest.datasets
-        if any(variant.dataset == facts.name for variant in manifest.variants)
-    ]
+    with_results = {(cell.variant, cell.model) for cell in findings.results.cells if cell.ok}
+    n_blocks, filled = len(with_results), {variant for variant, _ in with_results}
+    places = list(_places(findings, filled))
     return [
         Heading(2, "Datasets"),
         Table(
@@ -45,10 +45,13 @@ def datasets(findings: Findings) -> list[Block]:
             ("Dataset", "Instances", "Classes", "Mean words", "Imbalance", "Source"),
             rows,
         ),
-        Paragraph(
-            f"{count(len(manifest.variants), 'variant')} (the paper: {paper.N_VARIANTS}), seed {manifest.seed}:",
+        Table(
+            f"{sum(n for _, n in places):,} of the paper’s {paper.N_VARIANTS} variants are filled (seed "
+            f"{manifest.seed}). A sampled dataset has a random and a stratified sample of each size.",
+            ("Dataset", "Variants", "Filled", "Rows", "What hinders the others"),
+            [row for row, _ in places],
+            wordy=True,
         ),
-        Bullets(sampled),
         Paragraph(
             f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A block is a variant "
             f"with a model: {n_blocks:,} have results here, {paper.N_BLOCKS} in the paper.{_left_out(manifest)}",
@@ -85,15 +88,36 @@ def _dataset_rows(facts: DatasetFacts) -> list[Row]:
     return [ours, Row(("in the paper", *printed, "Table 1"), from_paper=True)]
 
 
-def _samples(findings: Findings, facts: DatasetFacts) -> str:
-    variants = [variant for variant in findings.results.manifest.variants if variant.dataset == facts.name]
-    by_kind = {
-        kind: [f"{variant.size:,}" for variant in variants if variant.kind == kind]
-        for kind in ("whole", "random", "stratified")
+def _places(findings: Findings, filled: set[Variant]) -> Iterator[tuple[Row, int]]:
+    """Yield for each dataset the paper's variants, how many have results, and what hinders the others."""
+    sizes_of = {one.name: one.sizes for one in PAPER_SETS}
+    for facts in findings.results.manifest.datasets:
+        mine = [variant for variant in filled if variant.dataset == facts.name]
+        rows = sorted({variant.size for variant in mine})
+        sizes = sizes_of.get(facts.name)
+        total = 0 if sizes is None else 2 * len(sizes) or 1
+        n = 0 if sizes is None else sum(variant.size in sizes or not sizes for variant in mine)
+        missing = [size for size in sizes or () if size not in rows]
+        reasons = _hindrances(findings.results.manifest, facts, missing)
+        hindered = reasons or ("no cell is finished" if n < total else NOTHING)
+        yield Row((facts.title, f"{total:,}", f"{n:,}", listing(f"{size:,}" for size in rows), hindered)), n
+
+
+def _hindrances(manifest: Manifest, facts: DatasetFacts, missing: Sequence[int]) -> str:
+    """Say why sizes have no results: the dataset has too few rows, a limit, or the run is not finished."""
+    here = [size for size in missing if size < facts.instances]
+    absent = [size for size in missing if size >= facts.instances]
+    limited = [size for size in here if manifest.max_size is not None and size > manifest.max_size]
+    unfinished = [size for size in here if size not in limited]
+    of_paper = paper.DATASETS.get(facts.title)
+    whole = f" of the paper’s {of_paper.instances:,}" if of_paper else ""
+    reasons = {
+        f"the dataset here has {facts.instances:,}{whole} rows": absent,
+        f"--max-size {manifest.max_size}": limited,
+        "no cell is finished": unfinished,
     }
-    if by_kind["random"] == by_kind["stratified"] != []:
-        return f"random and stratified samples of {listing(by_kind['random'])} rows"
-    return "; ".join(f"{kind}, {listing(sizes)} rows" for kind, sizes in by_kind.items() if sizes)
+    said = [f"{listing(f'{size:,}' for size in sizes)}: {reason}" for reason, sizes in reasons.items() if sizes]
+    return "; ".join(said)
 
 
 def spectrum(findings: Findings) -> list[Block]:
@@ -160,24 +184,53 @@ def _by_setting(
         if seconds:
             cells.append(number(fmean(point.seconds for point in cluster), 1))
         rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
+    rows += _default_row(findings, points, [NOTHING] * (1 + seconds), sets)
     time = ("Seconds",) if seconds else ()
     columns = (sign, "Mean RE of k", "Without an answer", *time, *map(findings.title, sets))
-    return [Table("Relative error of k (RE), overall and for each dataset; the lowest mean is bold.", columns, rows)]
+    return [
+        Table(
+            "Relative error of k (RE), overall and for each dataset; the lowest mean of "
+            "the paper’s rule is bold. The last row is textspectra’s own rule.",
+            columns,
+            rows,
+        )
+    ]
+
+
+def _default_row(
+    findings: Findings, points: list[SweepPoint], between: Sequence[str], sets: Sequence[str]
+) -> list[Row]:
+    """Return the error of k by default on the same samples, or nothing."""
+    errors = findings.default_errors(points)
+    if not errors:
+        return []
+    mean = number(fmean(error for of_set in errors.values() for error in of_set))
+    return [Row([TITLES[DEFAULT], mean, *between, *(number(fmean(errors[s])) if errors[s] else NOTHING for s in sets)])]
 
 
 def zscore(findings: Findings) -> list[Block]:
     """Return the comparison of z-scored with raw similarities, and the matrices."""
     overall = findings.zscore_overall
-    rows = [Row((findings.title(name), *_pair(test))) for name, test in findings.zscore_by_dataset.items()]
+    default = findings.default_errors(findings.sweep)
+
+    def mean(*names: str) -> str:
+        errors = [error for name in names for error in default.get(name, [])]
+        return number(fmean(errors), 3) if errors else NOTHING
+
+    rows = [Row((findings.title(name), *_pair(test), mean(name))) for name, test in findings.zscore_by_dataset.items()]
     if overall is not None:
         printed = (number(paper.RAW_ERROR, 3), number(paper.ZSCORED_ERROR, 3), NOTHING, f"p < {ALPHA}", "z-scored")
-        rows += [Row(("All datasets", *_pair(overall))), Row(("in the paper", *printed), from_paper=True)]
+        rows += [
+            Row(("All datasets", *_pair(overall), mean(*default))),
+            Row(("in the paper", *printed, NOTHING), from_paper=True),
+        ]
     windows = f"{MODERATE_WINDOWS[0]} to {MODERATE_WINDOWS[-1]}"
     table: list[Block] = [
         Table(
             f"Mean relative error of k over windows {windows} and all caps, and Wilcoxon’s signed-rank test over "
-            "pairs. The paper finds z-scores significantly better on four datasets, worse on Reddit and StackExchange.",
-            ("Dataset", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better"),
+            "pairs. The paper finds z-scores significantly better on four datasets, worse on Reddit and StackExchange. "
+            "The last column is the error of textspectra’s own rule on the same samples.",
+            ("Dataset", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better", TITLES[DEFAULT]),
             rows,
         )
     ]

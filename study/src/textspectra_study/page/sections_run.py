@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..algorithms import PAPERS_SIX, TITLES
+from ..algorithms import DEFAULT, PAPERS_SIX, TITLES
 from ..results import Cell, Manifest
 from . import paper
 from .blocks import Block, Bullets, Code, Heading, Paragraph, Row, Span, Style, Table, Text
@@ -53,7 +53,8 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
             )
         )
     tally = Counter(claim.outcome.verdict for claim in claims)
-    sentence: list[str | Span] = [f"Of {len(claims)} claims of the paper: "]
+    judged = len(claims) - tally["not enough data"]
+    sentence: list[str | Span] = [f"{judged} of {len(claims)} claims of the paper were tested: "]
     for verdict, style in STYLES.items():
         if tally[verdict]:
             sentence += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
@@ -77,14 +78,18 @@ def _headlines(findings: Findings) -> list[Text]:
         ("nmi", "NMI", max),
         ("cohesion_ratio", "Cohesion Ratio", max),
     ):
-        found = {task: summarize((block.cells[task] for block in blocks), metric) for task in PAPERS_SIX}
+        cells = {
+            task: [block.cells[task] for block in blocks if task in block.cells] for task in (*PAPERS_SIX, DEFAULT)
+        }
+        found = {task: summarize(of_task, metric) for task, of_task in cells.items()}
         means = {task: value.mean for task, value in found.items() if value is not None}
+        default = means.pop(DEFAULT, None)
         if means:
             winner = best(means, key=lambda task: means[task])
             theirs = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
             lines.append(
                 f"Best {name} of the paper’s six algorithms: {TITLES[winner]}, {number(means[winner])}; in the paper "
-                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}."
+                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}; textspectra’s default {number(default)}."
             )
     return lines
 
@@ -107,9 +112,8 @@ def claims_table(claims: Sequence[JudgedClaim]) -> list[Block]:
         )
     return [
         Heading(2, "Claim by claim"),
-        Paragraph(RULES),
+        Paragraph(f"These are all claims of the paper that an experiment can test. {RULES}"),
         Table("", ("Claim", "Verdict", "Measured here", "Holds if", "On"), rows, wordy=True),
-        Paragraph(f"Not tested here: {listing(paper.UNTESTED)}."),
     ]
 
 

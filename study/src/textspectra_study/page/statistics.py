@@ -155,6 +155,22 @@ def compare(blocks: Sequence[Block], metric: str) -> Comparison:
     return Comparison(metric, usable, dict(left_out), means, float(statistic), float(p), pairs, width)
 
 
+def place_among(comparison: Comparison, task: str) -> float | None:
+    """Return the mean place of another algorithm among the six in the same blocks: 1 if all six are worse.
+
+    A tie counts half. None if the algorithm has no value in one of the blocks, or there are too few blocks.
+    """
+    sign = 1 if comparison.metric in LOWER_IS_BETTER else -1
+    places = []
+    for block in comparison.blocks:
+        value = score(block.cells[task], comparison.metric) if task in block.cells else None
+        if value is None:
+            return None
+        gaps = [sign * (value - (score(block.cells[other], comparison.metric) or 0.0)) for other in PAPERS_SIX]
+        places.append(1 + sum((gap > 0) + (gap == 0) / 2 for gap in gaps))
+    return fmean(places) if comparison.ranks else None
+
+
 class Correlation(NamedTuple):
     """Spearman's correlation of two metrics over n cells; None if it is not defined."""
 

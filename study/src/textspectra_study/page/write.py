@@ -28,7 +28,7 @@ OUTPUTS = (INDEX, README, RESULTS, RESOURCES)
 
 
 def page_blocks(results: Results) -> list[Block]:
-    """Return the content of the page, in the paper's order.
+    """Return the content of the page: k first, then the claims, then all experiments in the paper's order.
 
     Parameters
     ----------
@@ -45,6 +45,8 @@ def page_blocks(results: Results) -> list[Block]:
     claims = judge_by(findings)
     return [
         *run.summary(findings, claims),
+        *scores.sizes(findings),
+        *scores.found_k(findings),
         *run.claims_table(claims),
         *estimate.datasets(findings),
         *estimate.spectrum(findings),
@@ -54,8 +56,6 @@ def page_blocks(results: Results) -> list[Block]:
         *scores.overall(findings),
         *scores.ranks(findings),
         *scores.correlation(findings),
-        *scores.found_k(findings),
-        *scores.sizes(findings),
         *scores.profiles(findings),
         *run.without_numbers(findings),
         *run.resources(findings),
