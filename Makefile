@@ -95,6 +95,7 @@ bench-groups: $(VENV)/.bench
 	$(BIN)/python benchmarks/ignore.py
 	$(BIN)/python benchmarks/names.py
 	$(BIN)/python benchmarks/similar.py
+	$(BIN)/python benchmarks/further.py
 
 # Novelty in next month's file, on held-out classes; BERTopic takes most of the time. It continues where it stopped.
 bench-months: $(VENV)/.bench

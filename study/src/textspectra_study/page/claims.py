@@ -137,11 +137,9 @@ RULES = {
     "sizes": Rule("Kruskal-Wallis p ≥ 0.05 on every sampled dataset", estimate.sizes),
     "hdbscan_setting": Rule("highest mean of ARI and NMI", scores.setting("hdbscan", scores.balance)),
     "optics_setting": Rule(
-        "mean NMI more than 0.01 above the others", scores.setting("optics", lambda row: [row["nmi"]], 0.01)
+        "mean NMI more than 0.01 above the others", scores.setting("optics", scores.nmi_alone, 0.01)
     ),
-    "leiden_setting": Rule(
-        "higher mean ARI and higher mean NMI", scores.setting("leiden", lambda row: [row["ari"], row["nmi"]])
-    ),
+    "leiden_setting": Rule("higher mean ARI and higher mean NMI", scores.setting("leiden", scores.both_scores)),
     "cohesion_faster": Rule(
         "less CPU time at every n, by the formulas on a given matrix and as implemented here and in scikit-learn",
         cohesion.cohesion_faster,

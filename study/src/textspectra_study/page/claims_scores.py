@@ -164,38 +164,53 @@ def _pairs() -> list[tuple[str, str]]:
     return list(combinations(PAPERS_SIX, 2))
 
 
-def setting(
-    rival: str, worth: Callable[[dict[str, float]], list[float]], margin: float = 0.0
-) -> Callable[[Findings], Outcome]:
-    """Return a function that judges the setting the paper chose for a rival: the mean `worth` of no other is higher.
+Worth = dict[str, float]
+"""What the paper chose a setting by, from the metrics of a clustering."""
+
+
+def setting(rival: str, worth: Callable[[Worth], Worth], margin: float = 0.0) -> Callable[[Findings], Outcome]:
+    """Return a function that judges the setting the paper chose for a rival, the first: each mean worth is the highest.
 
     Parameters
     ----------
     rival : str
     worth : callable
-        What the paper chose by, from the metrics of a clustering; each must be higher by more than `margin`.
     margin : float
+        How much higher it must be.
     """
 
     def judge(findings: Findings) -> Outcome:
         cells = findings.ok("settings")
         if not cells:
             return unknown()
-        names = list(cells[0].values[rival])
-        means = {
-            n: [fmean(part) for part in zip(*(worth(c.values[rival][n]) for c in cells), strict=True)] for n in names
-        }
+        means: dict[str, Worth] = {}
+        for name in cells[0].values[rival]:
+            rows = [worth(cell.values[rival][name]) for cell in cells]
+            means[name] = {what: fmean(row[what] for row in rows) for what in rows[0]}
         chosen, *others = means.values()
-        parts = [ours - theirs > margin for other in others for ours, theirs in zip(chosen, other, strict=True)]
-        scored = "; ".join(f"{name}: {', '.join(number(value, 3) for value in row)}" for name, row in means.items())
-        return Outcome(all_of(parts), f"mean over datasets and models, {scored}", _cells_basis(findings, cells))
+        parts = [chosen[what] - other[what] > margin for other in others for what in chosen]
+        measured = "; ".join(
+            f"mean {what} " + ", ".join(f"{number(mean[what], 3)} ({name})" for name, mean in means.items())
+            for what in chosen
+        )
+        return Outcome(all_of(parts), measured, _cells_basis(findings, cells))
 
     return judge
 
 
-def balance(row: dict[str, float]) -> list[float]:
+def balance(row: Worth) -> Worth:
     """Return the mean of ARI and NMI."""
-    return [(row["ari"] + row["nmi"]) / 2]
+    return {"of ARI and NMI": (row["ari"] + row["nmi"]) / 2}
+
+
+def nmi_alone(row: Worth) -> Worth:
+    """Return NMI."""
+    return {"NMI": row["nmi"]}
+
+
+def both_scores(row: Worth) -> Worth:
+    """Return ARI and NMI."""
+    return {"ARI": row["ari"], "NMI": row["nmi"]}
 
 
 def cohesion_above_one(findings: Findings) -> Outcome:
