@@ -7,12 +7,14 @@ import socket
 import threading
 import tracemalloc
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from report_data import quick_map, read_page
 from served import ask, edited_content, load, make_model, names_in_table, serving, state_of
 
+from textspectra import TextClustering
 from textspectra.errors import UserError
 from textspectra.files import lock
 from textspectra.report import serving as module
@@ -87,6 +89,45 @@ def test_what_is_prepared_while_nothing_is_saved_changes_nothing(planted, tmp_pa
             results.append((saved.blocks, saved.version, names_in_table(model)))
     assert results[0] == results[1]
     assert saved.changes.merged == (2, 1)
+
+
+def test_a_page_is_shown_while_vectors_are_made_and_a_save_waits_for_them(model, monkeypatch):
+    opened = OpenModel(model, lambda: replace(load(model), known_embeddings=None))
+    started, go_on = threading.Event(), threading.Event()
+    vectors = load(model).embedded()
+
+    def embedded(result):
+        started.set()
+        go_on.wait()
+        return vectors
+
+    monkeypatch.setattr(TextClustering, "embedded", embedded)
+    preparing = threading.Thread(target=opened.prepare)
+    preparing.start()
+    started.wait()
+    assert opened.page()
+    saving = threading.Thread(target=opened.save, args=(state_of(load(model), {0: "other"}).encode(), opened.version))
+    saving.start()
+    assert not opened.saves
+    go_on.set()
+    preparing.join()
+    saving.join()
+    assert opened.saves == 1
+
+
+def test_an_error_while_a_save_is_prepared_is_not_told(server, model, monkeypatch, caplog):
+    monkeypatch.setattr(module, "find_table", lambda *_: 1 / 0)
+    assert ask(server, "POST", "save", state_of(load(model), {0: "other"}))[0] == 200
+    server.model.prepare()
+    assert not [record for record in caplog.records if record.levelname != "DEBUG"]
+
+
+def test_nothing_is_sent_to_a_server_unasked(model):
+    result = load(model)
+    elsewhere = replace(result, known_embeddings=None, source=result.source._replace(model="openai:some", given=False))
+    opened = OpenModel(model, lambda: elsewhere)
+    opened.prepare()
+    assert opened._result is elsewhere
 
 
 def test_the_second_page_is_told_that_the_model_has_changed(server, model):

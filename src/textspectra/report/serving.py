@@ -75,6 +75,7 @@ class OpenModel:
     ) -> None:
         self.folder, self.saves = folder, 0
         self.lock = threading.Lock()
+        self._computing = threading.Lock()  # taken after the other one: two would share the threads of linear algebra
         self._load = load or (lambda: TextClustering.load(folder))
         self._blocks: dict[str, str] | None = None  # the data of the page
         self._open(result)
@@ -94,25 +95,31 @@ class OpenModel:
     def page(self, progress: ReportProgress | None = None) -> str:
         """Return the page of the model as it is now."""
         with self.lock:
-            if model_version(self.folder) != self.version:
-                self._open()
-            if self._blocks is None:
-                self._blocks = report_blocks(self._result, model=self.folder, progress=progress)
+            if model_version(self.folder) != self.version or self._blocks is None:
+                with self._computing:
+                    if model_version(self.folder) != self.version:
+                        self._open()
+                    self._blocks = self._blocks or report_blocks(self._result, model=self.folder, progress=progress)
             self._shown.setdefault(grouping_mark(self._result), self._result)
             return render_page(self._blocks, version=self.version)
 
     def prepare(self) -> None:
         """Do what does not depend on the edits: get the vectors and the map, read the texts and the table.
 
-        Of more texts than the map shows, a save reads only those that it needs.
+        Of more texts than the map shows, a save reads only those that it needs. Nothing is sent to a server unasked.
         """
-        with suppress(TextspectraError, RuntimeError):  # saving tells what is wrong; the program may end meanwhile
-            with self.lock:
-                shown = self._in_memory(grouping_mark(self._result))
-            find_table(self.folder, shown)
-            if len(shown.corpus.distinct) <= MAX_POINTS:
-                shown.corpus.read_ahead(shown.distinct_codes, shown.stop_words)
-                shown.map_points()
+        shown = self._result
+        if shown.source.is_elsewhere and shown.known_embeddings is None:
+            return
+        with self._computing:
+            try:
+                shown = self._in_memory(grouping_mark(shown))
+                find_table(self.folder, shown)
+                if len(shown.corpus.distinct) <= MAX_POINTS:
+                    shown.corpus.read_ahead(shown.distinct_codes, shown.stop_words)
+                    shown.map_points()
+            except Exception as error:  # saving tells what is wrong, and the program may end meanwhile
+                log.debug("A save could not be prepared: %s", error)
 
     def _in_memory(self, mark: str) -> TextClustering:
         """Return the groups that a page shows, with the vectors, which each save needs."""
@@ -125,7 +132,7 @@ class OpenModel:
     def save(self, stored: bytes, version: str) -> SavedEdits:
         """Save a state, of a page that shows this version of the model or saved it."""
         state = decode_state(stored, "What the page sent")
-        with self.lock:
+        with self.lock, self._computing:
 
             def edit() -> tuple[TextClustering, TextClustering]:
                 if not version == self.version == model_version(self.folder):
@@ -233,6 +240,7 @@ class PageHandler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         """Save, or stay connected with an open page."""
+        is_saved = False
         with self._telling():
             name = self._check("save", "alive")
             if self.headers.get("Origin") not in [f"http://{host}" for host in self.server.hosts]:
@@ -243,11 +251,13 @@ class PageHandler(BaseHTTPRequestHandler):
                 self._stay()
                 return
             saved = self.server.model.save(body, self.headers.get("Model-Version", ""))
+            is_saved = True
             labels = {cluster.name: cluster.label for cluster in saved.after.clusters}
             notes = saved.notes[:1] if saved.blocks else saved.notes  # the reader has the page open
             misfits = saved.blocks and saved.blocks["misfits"]
             told = {"notes": notes, "version": saved.version, "labels": labels, "misfits": misfits}
             self._tell(200, edits_in_words(saved.changes), **told)
+        if is_saved:
             self.server.model.prepare()  # for the next one
 
     @contextmanager

@@ -29,6 +29,9 @@ class RememberedTexts(list[str]):
         self._hashes: dict[Place, tuple[bytes, ...]] = {}  # of the three lists that `_read` returns
         self._terms: dict[int, Any] = {}  # terms, and terms with their spelling, by their hashes
 
+    def __reduce__(self) -> tuple[type[list[str]], tuple[list[str]]]:
+        return list, (list(self),)  # in another process, hashes of strings are others
+
     def count_frequent(self, rows: Ints, least: int, stop_words: Collection[str] = ()) -> dict[str, TermCounts]:
         """Count terms as :func:`count_terms` does, but only those that `least` of the texts have."""
         places = self._places(rows.tolist(), frozenset(stop_words))
