@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from words_helpers import describe, describe_vectors
 
-from textspectra.words.describe import TYPICAL_TEXTS, Cluster, are_mixed
-from textspectra.words.keywords import KEYWORDS
+from textspectra.words.describe import TYPICAL_TEXTS, Cluster, are_mixed, has_theme
+from textspectra.words.keywords import KEYWORDS, Keyword
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "customer_messages.csv"
 
@@ -166,6 +166,12 @@ def test_a_group_without_a_common_theme_is_mixed():
     repeated = np.where(np.arange(180) == 179, 100, 1)  # most rows have the same text
     assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, codes, counts=repeated))
     assert not any(cluster.is_mixed for cluster in describe_vectors(texts, X, np.zeros(180, int)))
+
+
+def test_a_keyword_is_a_theme_if_three_texts_and_a_fifth_of_them_have_it():
+    for n_texts, n_with, expected in ((5, 1, False), (10, 2, False), (10, 3, True), (40, 7, False), (40, 8, True)):
+        keyword = Keyword("refund", frozenset({"refund"}), n_with / n_texts)
+        assert has_theme([keyword], np.ones(n_texts)) == expected
 
 
 def test_the_mark_of_mixed_groups_does_not_depend_on_the_number_of_texts():

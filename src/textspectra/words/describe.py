@@ -17,7 +17,7 @@ from .tokens import clean_text
 
 MIXED_SPREAD, MIXED_MEDIAN = 0.15, 0.7
 """A mixed cluster is nearer to the others than this share of the spread, and of the median over the clusters."""
-COMMON = 0.2  # a keyword that this share of the texts have is a theme
+THEME_TEXTS, THEME_SHARE = 3, 0.2  # a keyword that this many texts and this share of them have is a theme
 TYPICAL_TEXTS = 5  # per cluster
 CENTRAL = 50  # most central distinct texts, from which the typical ones are chosen
 RELEVANCE = 0.7  # weight of similarity to the center in that choice, beside being different from each other
@@ -125,7 +125,8 @@ def are_mixed(sums: Array, sizes: Ints) -> Bools:
 
 def has_theme(keywords: Sequence[Keyword], counts: Ints) -> bool:
     """Return True if many texts of a cluster have a keyword, or if one text is most of it."""
-    return any(word.share >= COMMON for word in keywords) or bool(2 * counts.max(initial=0) > counts.sum())
+    least = max(THEME_SHARE, THEME_TEXTS / max(1, len(counts)))
+    return any(word.share >= least for word in keywords) or bool(2 * counts.max(initial=0) > counts.sum())
 
 
 def typical_rows(texts: Sequence[str], X: Array, rows: Ints, cosines: F32, counts: Ints) -> list[int]:

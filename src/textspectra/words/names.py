@@ -95,8 +95,8 @@ def choose_names(
         others = [name for other, name in names.items() if other != cluster]
         if cluster in names and not _is_part(names[cluster], others):
             continue
-        beside = [meaning for other, meaning in meanings.items() if other != cluster]
-        options = _set_apart(candidates[cluster], others, beside)
+        meanings.pop(cluster, None)
+        options = _set_apart(candidates[cluster], others, list(meanings.values()))
         name = choose_name(options, keywords[cluster], examples[cluster], [*taken, *others], is_mixed=mixed[cluster])
         names[cluster] = name
         meanings.update((cluster, option.meaning) for option in options if option.text == name)
@@ -106,21 +106,19 @@ def choose_names(
 def _is_part(name: str, others: Sequence[str]) -> bool:
     """Return True if another name has all the words of a name and more, so that the name could mean both."""
     words = set(name.casefold().split())
-    return any(words < set(other.casefold().split()) for other in others)
+    return any(words < set(other.casefold().split()) for other in others if not other.startswith(MIXED))
 
 
 def _set_apart(candidates: Sequence[Candidate], names: Sequence[str], meanings: Sequence[Array]) -> list[Candidate]:
     """Put the first candidate that cannot be taken for one of the names first, if it is nearly as good."""
-    if not candidates or not meanings:
-        return list(candidates)
-    cosines = np.array([option.meaning for option in candidates]) @ np.array(meanings).T
-    enough = candidates[0].score - SACRIFICE
-    differ = [
-        cosine <= SAME_MEANING and not _is_part(option.text, names)
-        for option, cosine in zip(candidates, cosines.max(axis=1).tolist(), strict=True)
-    ]
-    first = next((i for i, option in enumerate(candidates) if differ[i] and option.score >= enough), 0)
-    return [candidates[first], *candidates[:first], *candidates[first + 1 :]]
+
+    def is_apart(option: Candidate) -> bool:
+        is_same = any(float(option.meaning @ meaning) > SAME_MEANING for meaning in meanings)
+        return not (is_same or _is_part(option.text, names))
+
+    enough = candidates[0].score - SACRIFICE if candidates else 0
+    apart = next((option for option in candidates if option.score >= enough and is_apart(option)), None)
+    return list(candidates) if apart is None else [apart, *(option for option in candidates if option is not apart)]
 
 
 def choose_name(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 SHARED_ROWS = 2 / 3  # of the rows of a theme are in groups that share the words of its name
 NEARLY_BEST = 0.15  # a phrase that groups share may have a score this much below the best phrase
-TELLING = 5  # keywords of a group that can be in the name of a theme; those after them are rare
+LEADING_KEYWORDS = 5  # keywords of a group that can be in the name of a theme; those after them are rare
 MAX_ENDING = 2  # characters by which the forms of a word may differ at its end
 
 
@@ -29,7 +29,7 @@ def theme_phrases(phrases: Sequence[Candidate], parts: Sequence[Cluster], dimens
     clusters with two thirds of the rows, then the names of the largest clusters side by side, then the other phrases.
     None is the name of a cluster.
     """
-    known = [(part.size, _words(part.name, *part.keywords[:TELLING])) for part in parts]
+    known = [(part.size, _words(part.name, *part.keywords[:LEADING_KEYWORDS])) for part in parts]
     names = [_words(part.name) for part in parts]
     total, best = sum(part.size for part in parts), max((phrase.score for phrase in phrases), default=0)
 
