@@ -24,7 +24,7 @@ from textspectra.tables.lines import made_safe
 from textspectra.tables.read import read_table
 from textspectra.tables.source import JSON_START
 from textspectra.words.languages import _WORD
-from textspectra.words.tokens import _phrases, clean_text
+from textspectra.words.tokens import clean_text, split_phrases
 
 
 @pytest.mark.parametrize("codec", ["utf-8-sig", "utf-16", "utf-32", "utf-8"])
@@ -375,7 +375,7 @@ STARTS = ["", "1 ", "jan", "mon", "2026-01-01T10:00", "1 jan 2026", "1/1/2026 1:
 ENDS = ["", "!", "\x00", "é", "(", "x"]
 
 USES = {
-    "words": lambda text: (_phrases(text), clean_text(text)),
+    "words": lambda text: (split_phrases(text), clean_text(text)),
     "languages": _WORD.findall,
     "dates": lambda text: [shape.fullmatch(text) for shape in SHAPES],
     "columns": lambda text: (CALENDAR.sub("", text), CODE_SIGNS.search(text)),

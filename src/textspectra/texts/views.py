@@ -298,7 +298,7 @@ class TabulatedTexts(RegroupedTexts):
         >>> X = [[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]]
         >>> result = ts.cluster_texts(texts, embeddings=X, n_clusters=2)
         >>> result.keywords()[["cluster", "keyword", "weight"]].round(2).values.tolist()[:3]
-        [[0, 'parcel', 1.1], [0, 'late', 0.55], [1, 'password', 1.1]]
+        [[0, 'parcel', 1.1], [0, 'parcel late', 0.55], [1, 'password', 1.1]]
         >>> matrix, terms = result.term_matrix()
         >>> matrix.shape, terms[:3]
         ((2, 6), ['forgotten', 'late', 'parcel'])

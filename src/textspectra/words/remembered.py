@@ -17,7 +17,7 @@ from .tokens import TermCounts, grammar, languages_together, likely_languages, r
 WANTS = ("open_ended", "linked", "continued", "led")  # what a word can want: fields of TermCounts
 
 Hashes = NDArray[np.int64]
-Place = tuple[int, str, frozenset[str]]  # a text, the language that it is read in, and further stop words
+Reading = tuple[int, str, frozenset[str]]  # a text, the language that it is read in, and further stop words
 
 
 class RememberedTexts(list[str]):
@@ -26,7 +26,7 @@ class RememberedTexts(list[str]):
     def __init__(self, texts: Collection[str]) -> None:
         super().__init__(texts)
         self._likely: dict[int, tuple[list[str], bool]] = {}  # the languages of each text
-        self._hashes: dict[Place, tuple[bytes, ...]] = {}  # of the three lists that `_read` returns
+        self._hashes: dict[Reading, tuple[bytes, ...]] = {}  # of the three lists that `_read` returns
         self._terms: dict[int, Any] = {}  # terms, and terms with their spelling, by their hashes
 
     def __reduce__(self) -> tuple[type[list[str]], tuple[list[str]]]:
@@ -34,7 +34,7 @@ class RememberedTexts(list[str]):
 
     def count_frequent(self, rows: Ints, least: int, stop_words: Collection[str] = ()) -> dict[str, TermCounts]:
         """Count terms as :func:`count_terms` does, but only those that `least` of the texts have."""
-        places = self._places(rows.tolist(), frozenset(stop_words))
+        places = self._readings(rows.tolist(), frozenset(stop_words))
         of_terms, of_spelled, of_wants = zip(*(self._hashes[place] for place in places), strict=True)
         terms, of_term = _joined(of_terms)
         pairs, of_pair = _joined(of_spelled, width=2)
@@ -63,7 +63,7 @@ class RememberedTexts(list[str]):
             counts[language] = TermCounts(texts, forms, open_ended, linked, continued, led, bits)
         return counts
 
-    def _places(self, rows: list[int], stop_words: frozenset[str]) -> list[Place]:
+    def _readings(self, rows: list[int], stop_words: frozenset[str]) -> list[Reading]:
         """Return the places of texts, which are read if they are not known."""
         for row in rows:
             if row not in self._likely:
@@ -77,14 +77,14 @@ class RememberedTexts(list[str]):
             self._hashes[place] = tuple(array("q", keys).tobytes() for keys in hashed)
         return places
 
-    def _read(self, place: Place) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
+    def _read(self, place: Reading) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the terms of a text, terms with another spelling and it, and what a word wants with the word."""
         row, language, stop_words = place
         terms = read_terms(self[row], split_phrases(self[row]), grammar(language, stop_words))
         spelled = [(term, form) for term, form in terms.forms.items() if form != term]
         return list(terms.forms), spelled, [(want, word) for want in WANTS for word in getattr(terms, want)]
 
-    def _learn(self, hashes: Hashes, places: Sequence[Place]) -> None:
+    def _learn(self, hashes: Hashes, places: Sequence[Reading]) -> None:
         """Read the terms with some hashes again, unless they are known; each is in the text at its place."""
         unknown = {key: place for key, place in zip(hashes.tolist(), places, strict=True) if key not in self._terms}
         for place in set(unknown.values()):
