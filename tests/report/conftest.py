@@ -120,11 +120,16 @@ def open_served(browser):
     """Open a served page, and fail on any error and on any request to another server."""
     problems, contexts = [], []
 
+    def answer(dialog):
+        if dialog.type != "beforeunload":
+            problems.append(f"dialog: {dialog.message}")
+        dialog.accept()
+
     def open_(server):
         contexts.append(browser.new_context())
         page = contexts[-1].new_page()
         page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("dialog", lambda dialog: (problems.append(f"dialog: {dialog.message}"), dialog.accept()))
+        page.on("dialog", answer)
         page.on("request", lambda one: one.url.startswith((server.address, "blob:")) or problems.append(one.url))
         page.goto(server.address)
         page.wait_for_selector("html[data-ready]")
