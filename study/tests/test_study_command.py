@@ -86,7 +86,7 @@ def test_a_plan_says_time_memory_and_disk(command, data, tmp_path):
     measured.write_text(f"{header}\na,whole,60,m,optics,ok,7200,5000\na,whole,60,m,leiden,timed out after 9 s,0,0\n")
     said = command("plan", "s", "--data", data, "--jobs", "2", "--measured", measured).splitlines()
     n = len(TASKS)
-    assert said[0] == f"{n} of {n} cells are to be computed."
+    assert said[0] == f"{n} of {n} cells are left to compute."
     assert said[1] == "Embedding: 60 texts with wordllama, about a minute."
     optics = "optics on messages-whole-60 with wordllama alone"
     assert said[2] == f"Time: about 2 h 00 min for the cells; {optics} 2 h 00 min."

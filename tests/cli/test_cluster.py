@@ -215,8 +215,8 @@ def test_words_to_ignore_and_stop_words_are_settings_of_the_result(run, tmp_path
     ("content", "message"),
     [
         (None, "file not found: 'words.txt'"),
-        (b"# nothing\n\n", "--stop-words 'words.txt' has no words; give one word a line."),
-        (b"late\nvery late\n", "--stop-words 'words.txt', line 2: 'very late' is not one word; give one word a line."),
+        (b"# nothing\n\n", "--stop-words 'words.txt' has no words; give one word per line."),
+        (b"late\nvery late\n", "--stop-words 'words.txt', line 2: 'very late' is not one word; write one per line."),
         (b"sch\xf6n\n", "--stop-words 'words.txt' is not in UTF-8; save it as UTF-8."),
         (b"late\n" * 300_000, "--stop-words 'words.txt' is larger than 1 MB; shorten it."),
     ],

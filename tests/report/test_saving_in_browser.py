@@ -149,9 +149,7 @@ def test_the_page_says_when_it_can_no_longer_save(open_served, model):
         page = open_served(server)
         rename(page, 0, "first")
     server.server_close()
-    page.wait_for_function(
-        "document.getElementById('saved').textContent.startsWith('The program that saves has ended')"
-    )
+    page.wait_for_function("document.getElementById('saved').textContent.startsWith('textspectra has stopped')")
     assert page.is_disabled("#save")
 
 

@@ -60,7 +60,7 @@ def test_texts_that_were_moved_are_saved_in_firefox(model):
                 return map.texts[i];
             })()"""
         )
-        save(tab, "Saved: 2 groups exchanged texts and are now 2, 4 groups unchanged")
+        save(tab, "Saved: 2 groups rearranged into 2, 4 groups unchanged")
         saved = load(model)
         assert [saved.corpus.distinct[i] for i in saved.moved_by_hand] == [text]
         assert saved.codes[saved.corpus.rows.index(text)] == 1
@@ -93,5 +93,5 @@ def test_the_page_says_in_firefox_when_it_can_no_longer_save(model):
             save(tab, "The name")
             assert not tab.evaluate("document.getElementById('save').disabled")
         server.server_close()
-        tab.wait_for(SAVED.format("The program that saves has ended"))
+        tab.wait_for(SAVED.format("textspectra has stopped"))
         assert tab.evaluate("document.getElementById('save').disabled")

@@ -146,7 +146,7 @@ def test_more_rows_than_a_sheet_has_are_refused(open_page, report):
     page = open_page(report)
     page.evaluate("textspectra.takeAway.rows = () => Array(1_048_576).fill({ row: 0, text: '', cluster: 0 })")
     page.click("#xlsx")
-    page.wait_for_function("document.getElementById('done').textContent.startsWith('A sheet of Excel has no room')")
+    page.wait_for_function("document.getElementById('done').textContent.startsWith('An Excel sheet cannot hold')")
 
 
 WORDS = {

@@ -73,7 +73,7 @@ def read_known(source: str) -> dict[str, list[str]]:
 
 
 def read_stop_words(source: str) -> list[str]:
-    """Read a file with one word a line; lines that begin with # are comments."""
+    """Read a file with one word per line; lines that begin with # are comments."""
     with open_file(Path(source)) as file:
         content = file.read(LARGEST_WORDS + 1)
     if len(content) > LARGEST_WORDS:
@@ -85,9 +85,9 @@ def read_stop_words(source: str) -> list[str]:
     words = {number: line.strip() for number, line in enumerate(lines, start=1) if not line.strip().startswith("#")}
     for number, word in words.items():
         if len(word.split()) > 1:
-            raise UserError(f"--stop-words '{source}', line {number}: {word!r} is not one word; give one word a line.")
+            raise UserError(f"--stop-words '{source}', line {number}: {word!r} is not one word; write one per line.")
     if not any(words.values()):
-        raise UserError(f"--stop-words '{source}' has no words; give one word a line.")
+        raise UserError(f"--stop-words '{source}' has no words; give one word per line.")
     return list(filter(None, words.values()))
 
 

@@ -115,7 +115,7 @@ _IGNORE = Setting(
     "result", multiple=True,
 )  # fmt: skip
 _STOP_WORDS = Setting(
-    "--stop-words FILE", "Words that are neither keywords nor at the ends of names: one word a line.", "recipe"
+    "--stop-words FILE", "Words that are neither keywords nor at the ends of names: one word per line.", "recipe"
 )
 _SEED = Setting("--seed N", "The same seed gives the same result.", "result", default=0)
 _FORMAT = Setting(
@@ -173,7 +173,7 @@ _CLUSTERING = (
     ),
     _METHOD,
     Setting(
-        "--known FILE", "Groups that you know: a table with the columns name and example, one example a row.", "recipe",
+        "--known FILE", "Groups that you know: a table with columns name and example, one example per row.", "recipe",
     ),
     *_EMBEDDING,
     _KEEP_ALL,

@@ -179,7 +179,7 @@ def _cells(column: pa.ChunkedArray) -> list[str]:
 def edits_in_words(changes: EditCounts) -> str:
     """Say how many groups were renamed, merged, split, or exchanged texts."""
     regrouped = changes.regrouped()
-    into = {"merged": "merged into", "split": "split into", "mixed": "exchanged texts and are now"}
+    into = {"merged": "merged into", "split": "split into", "mixed": "rearranged into"}
     parts = {
         f"{plural(changes.renamed, 'group')} renamed": changes.renamed,
         **{f"{plural(before, 'group')} {into[kind]} {after}": before for kind, (before, after) in regrouped.items()},

@@ -40,7 +40,7 @@ PLAN_OPTIONS = (
         metavar="NAME,...",
         default="wordllama",
         show_default=True,
-        help="See `textspectra models`; `paper` is the paper’s four, if their weights are there or can be downloaded.",
+        help="See `textspectra models`; `paper` is the paper's four, if their weights are there or can be downloaded.",
     ),
     click.option(
         "--max-size",
@@ -115,7 +115,7 @@ def run() -> None:
 @plan_options
 @click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Seconds for one cell.")
 @click.option("--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Gigabytes for one cell.")
-@click.option("--retry", is_flag=True, help="Compute cells again that failed or hit a limit.")
+@click.option("--retry", is_flag=True, help="Recompute cells that failed or hit a limit.")
 @quiet_option
 def run_command(
     folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
@@ -159,12 +159,12 @@ def plan_command(
 ) -> None:  # fmt: skip
     """Say what `run` with the same options will still take on this machine; nothing is written.
 
-    Embedding and scoring are measured at once, on a few texts. The cells are estimated from finished ones.
+    Embedding and scoring are timed now, on a few texts. The cells are estimated from finished ones.
     """
     from .plan import plan_study
 
     found = plan_study(folder, jobs=jobs, measured=measured, **_choices(data, sets, models, max_size, seed))
-    click.echo(f"{found.cells:,} of {found.planned:,} cells are to be computed.")
+    click.echo(f"{found.cells:,} of {found.planned:,} cells are left to compute.")
     for model, (texts, seconds) in found.embedding.items():
         click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
     if found.slowest[0]:

@@ -83,7 +83,7 @@ export function quoted(text) {
 
 // Marks what does not follow the filter; without a filter it is not shown.
 export function unfiltered(what = "") {
-  return make("span", { class: "unfiltered" }, `${what}without the filter`);
+  return make("span", { class: "unfiltered" }, `${what}not filtered`);
 }
 
 // Calls a listener before the page is printed, with true, and afterwards, with false.

@@ -50,7 +50,7 @@ export class OverTime {
     element("time-volume").replaceChildren(...volume.map((line) => make("li", {}, line)));
     const unknown = nodes.filter((node) => !this.trends.tallied.has(node)).length;
     element("time-text").textContent = [
-      `Share of ${texts} per ${this.time.every}, with its 95 % interval; the bars show ${texts}. `,
+      `Share of ${texts} per ${this.time.every}, with its 95 % confidence interval; the bars show ${texts}. `,
       this.trends.drawn.size < this.trends.filled.length
         ? `A ${this.time.every} with fewer than ${FEWEST_TEXTS} texts has no share. `
         : "",
@@ -104,7 +104,7 @@ export class OverTime {
       y: Array.from(this.trends.totals),
       yaxis: "y2",
       marker: { color: "#8886" },
-      hovertemplate: "%{y:,} texts in all<extra></extra>",
+      hovertemplate: "%{y:,} texts in total<extra></extra>",
     };
     const lines = nodes.flatMap((node) => {
       const shares = this.trends.shares(node);

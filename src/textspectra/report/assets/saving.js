@@ -6,7 +6,7 @@ const AGAIN_AFTER = 1000; // milliseconds until a lost connection is tried again
 const TRIES = 3;
 
 const ENDED =
-  "The program that saves has ended. Start textspectra open again in another tab, or keep your edits with Download JSON.";
+  "textspectra has stopped, so this page can no longer save. Run textspectra open again, or keep your edits with Download JSON.";
 
 export class Saving {
   constructor({ state, takeAway, misfits }) {

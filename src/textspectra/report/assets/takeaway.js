@@ -107,7 +107,7 @@ export class TakeAway {
   async #saveWorkbook() {
     const sheets = this.sheets();
     if (!fitsSheet(sheets[0].rows.length)) {
-      element("done").textContent = "A sheet of Excel has no room for so many rows; download CSV, or set a filter.";
+      element("done").textContent = "An Excel sheet cannot hold this many rows; download CSV, or set a filter.";
       return;
     }
     this.#download("groups.xlsx", URL.createObjectURL(await workbook(sheets)));

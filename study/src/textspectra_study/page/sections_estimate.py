@@ -48,7 +48,7 @@ def datasets(findings: Findings) -> list[Block]:
         Table(
             f"{sum(n for _, n in places):,} of the paper’s {paper.N_VARIANTS} variants are filled (seed "
             f"{manifest.seed}). A sampled dataset has a random and a stratified sample of each size.",
-            ("Dataset", "Variants", "Filled", "Rows", "What hinders the others"),
+            ("Dataset", "Variants", "Filled", "Rows", "Why the others are missing"),
             [row for row, _ in places],
             wordy=True,
         ),
