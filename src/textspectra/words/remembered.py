@@ -17,7 +17,7 @@ from .tokens import TermCounts, grammar, languages_together, likely_languages, r
 WANTS = ("open_ended", "linked", "continued", "led")  # what a word can want: fields of TermCounts
 
 Hashes = NDArray[np.int64]
-Reading = tuple[int, str, frozenset[str]]  # a text, the language that it is read in, and further stop words
+ReadAs = tuple[int, str, frozenset[str]]  # a text, the language that it is read in, and further stop words
 
 
 class RememberedTexts(list[str]):
@@ -26,7 +26,7 @@ class RememberedTexts(list[str]):
     def __init__(self, texts: Collection[str]) -> None:
         super().__init__(texts)
         self._likely: dict[int, tuple[list[str], bool]] = {}  # the languages of each text
-        self._hashes: dict[Reading, tuple[bytes, ...]] = {}  # of the three lists that `_read` returns
+        self._hashes: dict[ReadAs, tuple[bytes, ...]] = {}  # of the three lists that `_read` returns
         self._terms: dict[int, Any] = {}  # terms, and terms with their spelling, by their hashes
 
     def __reduce__(self) -> tuple[type[list[str]], tuple[list[str]]]:
@@ -63,7 +63,7 @@ class RememberedTexts(list[str]):
             counts[language] = TermCounts(texts, forms, open_ended, linked, continued, led, bits)
         return counts
 
-    def _readings(self, rows: list[int], stop_words: frozenset[str]) -> list[Reading]:
+    def _readings(self, rows: list[int], stop_words: frozenset[str]) -> list[ReadAs]:
         """Return the places of texts, which are read if they are not known."""
         for row in rows:
             if row not in self._likely:
@@ -77,14 +77,14 @@ class RememberedTexts(list[str]):
             self._hashes[place] = tuple(array("q", keys).tobytes() for keys in hashed)
         return places
 
-    def _read(self, place: Reading) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
+    def _read(self, place: ReadAs) -> tuple[list[str], list[tuple[str, str]], list[tuple[str, str]]]:
         """Return the terms of a text, terms with another spelling and it, and what a word wants with the word."""
         row, language, stop_words = place
         terms = read_terms(self[row], split_phrases(self[row]), grammar(language, stop_words))
         spelled = [(term, form) for term, form in terms.forms.items() if form != term]
         return list(terms.forms), spelled, [(want, word) for want in WANTS for word in getattr(terms, want)]
 
-    def _learn(self, hashes: Hashes, places: Sequence[Reading]) -> None:
+    def _learn(self, hashes: Hashes, places: Sequence[ReadAs]) -> None:
         """Read the terms with some hashes again, unless they are known; each is in the text at its place."""
         unknown = {key: place for key, place in zip(hashes.tolist(), places, strict=True) if key not in self._terms}
         for place in set(unknown.values()):
