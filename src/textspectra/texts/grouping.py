@@ -223,12 +223,13 @@ class RegroupedTexts(ClusteredTexts):
 
         Groups that were edited by hand have none: the levels are those of the groups that were found.
         """
-        base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None or self.is_edited:
+        if self.k_estimate is None or self.is_edited:
             return {}
+        base = self.with_hierarchy()
+        assert base.hierarchy is not None  # noqa: S101 - for the type checker
         described = {
             level.name: base.describe_level(level.k)
-            for level in base.k_estimate.suggestions
+            for level in self.k_estimate.suggestions
             if level.k != self.n_clusters and level.k <= base.hierarchy.tree.n_leaves
         }
         return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}
