@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, groupby
+from itertools import count, filterfalse, groupby
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -159,7 +159,7 @@ def with_names(
 
 def with_colors(clusters: Sequence[Cluster], kept: Mapping[int, int], taken: Iterable[int] = ()) -> tuple[Cluster, ...]:
     """Give groups the colors in `kept`; the others get the lowest numbers that no group has, and that are not taken."""
-    free = (number for number in count() if number not in {*kept.values(), *taken})
+    free = filterfalse({*kept.values(), *taken}.__contains__, count())
     return tuple(replace(cluster, color=kept[i] if i in kept else next(free)) for i, cluster in enumerate(clusters))
 
 
