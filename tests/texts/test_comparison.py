@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -319,3 +320,28 @@ def test_the_sample_of_a_model_in_memory_is_drawn_once_for_a_comparison(result, 
     result.map_points()
     assert result.compare(news[0], embeddings=news[1]).result.row_map.is_beside
     assert len(drawn) == 1
+
+
+def test_colors_places_and_moves_by_hand_go_through_all_edits(result, news, tmp_path):
+    by_hand = np.array([3, 500])
+    model = replace(result, row_map=RowMap(), moved_by_hand=by_hand)
+    points = model.map_points()
+    first, second, *others = (cluster.label for cluster in model.clusters)
+    merged = model.merge(first, second)
+    cut = merged.cut(4)
+    after = cut.update(news[0], embeddings=news[1])
+    after.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    colors = [{cluster.label: cluster.color for cluster in one.clusters} for one in (model, merged, cut, after, loaded)]
+    assert colors[1] == {label: color for label, color in colors[0].items() if label != second}
+    assert colors[2].keys() & set(others)  # some groups are the same before and after the cut
+    for earlier, later in pairwise(colors):
+        assert all(later[label] == earlier[label] for label in later.keys() & earlier.keys())
+        assert len(set(later.values())) == len(later)
+    assert len(colors[3]) == len(colors[2]) + 1
+    assert colors[4] == colors[3]
+    for one in (merged, cut, after, loaded):
+        assert one.moved_by_hand.tolist() == by_hand.tolist()
+        np.testing.assert_array_equal(one.map_points()[:600], points)
+    np.testing.assert_array_equal(loaded.map_points(), after.map_points())
+    assert not np.isnan(loaded.map_points()).any()
