@@ -204,7 +204,7 @@ def test_a_share_that_falls_while_the_number_stays_is_said_so(run, months):
 
 
 def test_an_update_keeps_the_map_and_does_without_one(run, months):
-    """The fixture has no report, so its model has no map; the vectors are not in the model, so it gets none."""
+    """The fixture has no report, so its model has no map, and gets none."""
     update = ("update", "september.model", "october.csv", "--embeddings", "october.npy", "-q", "--overwrite", "--again")
     run(*update)
     assert ts.TextClustering.load(months / "september.model").row_map.known is None

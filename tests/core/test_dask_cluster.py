@@ -70,6 +70,11 @@ def test_files_on_workers_are_grouped_as_they_are_here(client, texts, tmp_path):
     assert here.result.totals == there.result.totals
     assert here.result.totals.rows == len(given)
     assert sum(cluster.size for cluster in here.result.clusters) == here.result.totals.grouped
+    points = there.result.map_points()
+    there.result.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    assert loaded.clusters == there.result.clusters  # with their colors
+    assert loaded.map_points() == pytest.approx(points, abs=0, nan_ok=True)
     assert not list(tmp_path.glob(".*"))
 
 

@@ -11,7 +11,12 @@ from textspectra.core.map import Field, RowMap
 
 
 def project(X, rows, **options):
-    return RowMap().points(X, rows, rows, **options)
+    return points_of(RowMap(), X, rows, rows, **options)
+
+
+def points_of(row_map, X, rows, wanted=None, **options):
+    row_map.find(X, rows, wanted, **options)
+    return row_map.points(wanted)
 
 
 @settings(max_examples=25)
@@ -79,18 +84,18 @@ def test_a_row_has_one_point_whatever_else_is_asked_for(planted, monkeypatch):
     X, _ = planted(4, 400, noise=0.2)
     rows = np.flatnonzero(np.arange(400) % 9)
     whole, parts = RowMap(), RowMap()
-    points = whole.points(X, rows)
+    points = points_of(whole, X, rows)
     assert np.isnan(points[::9]).all()
     assert np.abs(points[rows]).max() == pytest.approx(1)
     calls = []
     for part in (rows[200:], rows[:250][::-1], rows[:0]):
-        found = parts.points(X, rows, part, progress=lambda *step: calls.append(step))
+        found = points_of(parts, X, rows, part, progress=lambda *step: calls.append(step))
         np.testing.assert_allclose(found, points[part], atol=1e-5)
     assert calls[-1] == (1, 1)  # the landmarks were arranged once, and two parts were placed
     new = whole.place(np.concatenate([X[rows], X[rows]]))
     others = np.setdiff1d(np.arange(len(rows)), np.searchsorted(rows, core_map.sample_landmarks(rows)))
     np.testing.assert_allclose(new[others], points[rows][others], atol=1e-5)
-    np.testing.assert_array_equal(whole.points(X, rows), points)
+    np.testing.assert_array_equal(points_of(whole, X, rows), points)
 
 
 @pytest.mark.parametrize("landmarks", [4000, 100])
@@ -99,16 +104,16 @@ def test_known_points_stay_and_others_are_placed_among_them(planted, monkeypatch
     X, truth = planted(4, 400, noise=0.2)
     rows = np.arange(400)
     first = RowMap()
-    before = first.points(X[:300], rows[:300])
+    before = points_of(first, X[:300], rows[:300])
     again = RowMap(np.concatenate([first.known, np.full((100, 2), np.nan, np.float32)]))
-    beside = first.beside(
-        np.full((100, 2), np.nan, np.float32), X[:300:2] / np.linalg.norm(X[:300:2], axis=1)[:, None], rows[:300:2]
-    )
+    units = X[:300:2] / np.linalg.norm(X[:300:2], axis=1)[:, None]
+    beside = first.beside(np.full(100, -1), rows[:300:2], units)
+    assert beside.is_beside
     calls = []
-    after = again.points(X, rows, progress=lambda *step: calls.append(step))
+    after = points_of(again, X, rows, progress=lambda *step: calls.append(step))
     assert calls == [(1, 1)]  # nothing is arranged again
     np.testing.assert_array_equal(after[:300], before)
-    for placed in (after[300:], beside.points(X[300:], rows[:100])):
+    for placed in (after[300:], points_of(beside, X[300:], rows[:100])):
         apart = np.linalg.norm(placed[:, None] - before, axis=2)
         near = np.argsort(apart, axis=1)[:, :5]
         assert (truth[:300][near] == truth[300:, None]).mean() > 0.95
@@ -119,16 +124,36 @@ def test_known_points_stay_and_others_are_placed_among_them(planted, monkeypatch
 def test_a_map_without_points_in_common_has_its_own():
     X = np.random.default_rng(0).standard_normal((30, 5))
     for other in (RowMap(), RowMap(np.full((9, 2), np.nan, np.float32))):
-        beside = other.beside(np.full((30, 2), np.nan, np.float32), np.eye(5, dtype=np.float32)[:4], np.arange(4))
-        np.testing.assert_array_equal(beside.points(X, np.arange(30)), project(X, np.arange(30)))
+        beside = other.beside(np.full(30, -1), np.arange(4), np.eye(5, dtype=np.float32)[:4])
+        np.testing.assert_array_equal(points_of(beside, X, np.arange(30)), project(X, np.arange(30)))
+        assert not beside.is_beside
     assert RowMap().corner.tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("step", [1, 100, 171])  # in t-SNE, later, and when other rows are placed
+def test_a_map_that_is_given_up_leaves_nothing(planted, monkeypatch, step):
+    monkeypatch.setattr(core_map, "LANDMARKS", 100)
+    monkeypatch.setattr(core_map, "PLACED_BLOCK", 150)
+    X, _ = planted(4, 400, noise=0.2)
+    row_map, rows = RowMap(), np.arange(400)
+
+    def stop(done, total):
+        assert row_map.known is None  # nobody sees a part of it
+        if done == step:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        row_map.find(X, rows, progress=stop)
+    assert row_map.known is None
+    assert not row_map.has(rows[:1])
+    np.testing.assert_array_equal(points_of(row_map, X, rows), project(X, rows))
 
 
 def test_rows_on_dask_are_placed_as_in_memory(planted):
     da = pytest.importorskip("dask.array")
     X, _ = planted(3, 300, noise=0.2)
     row_map = RowMap()
-    row_map.points(X[:200], np.arange(200))
+    row_map.find(X[:200], np.arange(200))
     np.testing.assert_allclose(
         row_map.place(da.from_array(X[200:], chunks=(40, -1))), row_map.place(X[200:]), atol=1e-5
     )

@@ -1,5 +1,7 @@
 """What was set in the page, back in the result."""
 
+import hashlib
+from collections import namedtuple
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +13,7 @@ from served import edited_content
 
 import textspectra as ts
 from textspectra.errors import UserError
+from textspectra.report.build import APPLIED, grouping_mark
 from textspectra.report.state import FORMAT, EditCounts, apply_state, count_changes, parse_state, read_state
 from textspectra.report.tree import report_levels
 from textspectra.texts.clustered import Theme
@@ -125,6 +128,23 @@ def test_a_state_can_be_applied_again_after_a_kill_but_not_to_other_groups(resul
         apply_state(once, parse_state(edited_content(result, swapped)))
 
 
+def test_a_state_that_a_version_without_colors_applied_can_be_applied_again(result, page_data):
+    # As it was digested then.
+    State = namedtuple("State", "fingerprint grouping edited clusters")
+    StateCluster = namedtuple("StateCluster", "label name size parts moved")
+    texts = members(result)
+    texts[0], texts[1] = texts[0][1:], np.sort(np.append(texts[1], texts[0][:1]))
+    groups = [(cluster.label, f"{cluster.name}'s \\ “ü”", texts[cluster.label]) for cluster in result.clusters]
+    for content in (content_at(page_data[0], 4), edited_content(result, groups)):
+        state = parse_state(content)
+        once = apply_state(result, state)
+        before = State(*state[:3], [StateCluster(*cluster[:5]) for cluster in state.clusters])
+        outcome = before, grouping_mark(once), [cluster.name for cluster in once.clusters]
+        assert once.recipe[APPLIED] == hashlib.sha256(repr(outcome).encode()).hexdigest()[:16]
+        colored = [{**one, "color": color} for color, one in enumerate(content["clusters"], start=20)]
+        assert apply_state(once, parse_state({**content, "clusters": colored})) is once
+
+
 def test_a_state_is_not_taken_for_applied_if_the_groups_changed_since(result, page_data):
     state = state_at(page_data[0], 4)
     once = apply_state(result, state)
@@ -236,6 +256,12 @@ def test_colors_of_the_page_reach_the_groups_and_places_stay(result, page_data):
         cluster["cluster"]: cluster["color"] for cluster in content["clusters"]
     }
     assert changed.row_map is result.row_map
+    for cluster, color in zip(content["clusters"], (2, 7, 2, 2, 0), strict=False):  # no two groups have the same
+        cluster["color"] = color
+    shown = {cluster.label: cluster.color for cluster in apply_state(result, parse_state(content)).clusters}
+    first = [shown[cluster["cluster"]] for cluster in content["clusters"][:5]]
+    assert (first[:2], sorted(first[2:4]), first[4]) == ([2, 7], [1, 3], 0)
+    assert len(set(shown.values())) == 12
     older = apply_state(result, state_at(page_data[0], 12))  # of a page without colors
     assert len({cluster.color for cluster in older.clusters}) == 12
     for color in (-1, 2**31, True, None, "red"):

@@ -3,6 +3,7 @@
 import io
 from dataclasses import replace
 from datetime import datetime
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,9 +12,12 @@ from rich.console import Console
 
 import textspectra as ts
 from textspectra.cli.months import print_changes, summarize_changes
+from textspectra.core import map as core_map
 from textspectra.core.map import RowMap
 from textspectra.errors import UserError
+from textspectra.texts import novelty
 from textspectra.texts.comparison import Drift, compare_texts, updated
+from textspectra.texts.novelty import draw_reference
 
 WORDS = ["parcel", "password", "refund", "invoice", "battery", "delivery", "warranty", "coupon"]
 
@@ -292,6 +296,52 @@ def test_new_texts_are_placed_on_the_map_of_the_model(result, news, tmp_path):
         known = comparison.result.labels[1:161]
         assert (result.labels[near] == known[:, None]).mean() > 0.9
         after = updated(one, comparison, ["digest"])
-        np.testing.assert_array_equal(after.row_map.points(X, np.arange(800)), np.concatenate([before, beside[1:]]))
+        np.testing.assert_array_equal(after.row_map.points(), np.concatenate([before, beside[1:]]))
         assert [cluster.color for cluster in after.clusters] == [0, 1, 2, 3, 4, 5, 6]
         assert comparison.new_clusters[0].color == 6
+
+
+def test_an_update_after_a_map_that_was_given_up(result, news, monkeypatch):
+    model = replace(result, row_map=RowMap())
+    with monkeypatch.context() as patch:
+        patch.setattr(core_map, "arrange", lambda *_: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            model.map_points()
+    after = model.update(news[0], embeddings=news[1])
+    assert after.row_map.known is None
+    X = np.concatenate([result.embeddings(), news[1]])
+    expected = ts.cluster_texts([*result.corpus.rows, *news[0]], embeddings=X, n_clusters=6)
+    np.testing.assert_array_equal(after.map_points(), expected.map_points())
+
+
+def test_the_sample_of_a_model_in_memory_is_drawn_once_for_a_comparison(result, news, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(novelty, "draw_reference", lambda *of: drawn.append(of) or draw_reference(*of))
+    result.map_points()
+    assert result.compare(news[0], embeddings=news[1]).result.row_map.is_beside
+    assert len(drawn) == 1
+
+
+def test_colors_places_and_moves_by_hand_go_through_all_edits(result, news, tmp_path):
+    by_hand = np.array([3, 500])
+    model = replace(result, row_map=RowMap(), moved_by_hand=by_hand)
+    points = model.map_points()
+    first, second, *others = (cluster.label for cluster in model.clusters)
+    merged = model.merge(first, second)
+    cut = merged.cut(4)
+    after = cut.update(news[0], embeddings=news[1])
+    after.save(tmp_path / "model")
+    loaded = ts.TextClustering.load(tmp_path / "model")
+    colors = [{cluster.label: cluster.color for cluster in one.clusters} for one in (model, merged, cut, after, loaded)]
+    assert colors[1] == {label: color for label, color in colors[0].items() if label != second}
+    assert colors[2].keys() & set(others)  # some groups are the same before and after the cut
+    for earlier, later in pairwise(colors):
+        assert all(later[label] == earlier[label] for label in later.keys() & earlier.keys())
+        assert len(set(later.values())) == len(later)
+    assert len(colors[3]) == len(colors[2]) + 1
+    assert colors[4] == colors[3]
+    for one in (merged, cut, after, loaded):
+        assert one.moved_by_hand.tolist() == by_hand.tolist()
+        np.testing.assert_array_equal(one.map_points()[:600], points)
+    np.testing.assert_array_equal(loaded.map_points(), after.map_points())
+    assert not np.isnan(loaded.map_points()).any()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import textspectra as ts
+from textspectra.core import clusters as core
 from textspectra.errors import UserError
 from textspectra.texts.clustered import clusters_of
 from textspectra.texts.corpus import Corpus, EmbeddedTexts
@@ -205,3 +206,12 @@ def test_colors_go_on_in_the_larger_group_and_others_are_free(result):
 def test_a_free_color_is_the_lowest_that_nobody_has(result):
     clusters = with_colors(result.clusters, {1: 4}, taken=[0, 2])
     assert [cluster.color for cluster in clusters] == [1, 4, 3]
+
+
+def test_edited_groups_have_no_other_levels_and_need_no_tree_for_that(planted, monkeypatch):
+    X, _ = planted(6, 300, noise=0.2)
+    result = ts.cluster_texts([f"text {row}" for row in range(300)], embeddings=X)
+    edited = result.regroup(np.arange(300) % 3)
+    monkeypatch.setattr(core, "tree_of_clusters", lambda *_: pytest.fail("built a tree"))
+    assert edited.k_estimate is not None
+    assert edited.level_clusters() == {}

@@ -90,6 +90,8 @@ def test_a_large_input_leaves_a_sample_that_stands_for_all_rows(tmp_path, plante
     result.save(tmp_path / "model")
     loaded = ts.TextClustering.load(tmp_path / "model")
     assert loaded.totals == result.totals
+    assert loaded.clusters == result.clusters  # with their colors
+    np.testing.assert_array_equal(loaded.map(), result.map())
     assert loaded.corpus.counts.tolist() == result.corpus.counts.tolist()
     assert loaded.predict(["a text"], embeddings=X[:1])[0] == rows["cluster"].to_numpy()[0]
     assert result.merge(0, 1).clusters[0].size == sizes[0] + sizes[1]

@@ -286,7 +286,7 @@ def test_a_model_of_every_format_is_loaded_or_refused_with_a_sentence(folder, tm
 
 
 def test_the_map_and_the_colors_are_saved(folder, tmp_path):
-    """They are in the file of arrays and in the summary; without them, the map is made again and a color is a label."""
+    """They are in the file of arrays and in the summary; without a map, it is made again."""
     loaded = ts.TextClustering.load(folder, embeddings=X)
     assert loaded.row_map.known is None  # no map was asked for before the model was saved
     assert [cluster.color for cluster in loaded.clusters] == [cluster.label for cluster in loaded.clusters]
@@ -309,12 +309,35 @@ def test_the_map_and_the_colors_are_saved(folder, tmp_path):
         np.zeros((60, 2), np.int16),
         np.full((60, 2), np.inf, np.float32),
         np.full((60, 2), -1e6, np.float32),  # a grid over such a map would fill the memory
+        np.column_stack([np.zeros(60), np.full(60, np.nan)]).astype(np.float32),
+        np.column_stack([np.append(np.nan, np.zeros(59)), np.zeros(60)]).astype(np.float32),
     ],
 )
 def test_a_damaged_map_is_refused(folder, tmp_path, points):
     place = with_part(folder, tmp_path / "b.model", ARRAYS, save({**load_file(folder / ARRAYS), "map": points}))
     with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
         ts.TextClustering.load(place)
+
+
+def test_a_text_of_a_group_without_a_leaf_of_the_tree_is_refused(folder, tmp_path):
+    arrays = load_file(folder / ARRAYS)
+    arrays["leaves"][7] = -1
+    place = with_part(folder, tmp_path / "b.model", ARRAYS, save(arrays))
+    with pytest.raises(UserError, match="is damaged: it is not what textspectra wrote"):
+        ts.TextClustering.load(place)
+    arrays["codes"][7] = -1  # it has no group either
+    ts.TextClustering.load(with_part(folder, tmp_path / "c.model", ARRAYS, save(arrays)))
+
+
+def test_groups_of_an_old_model_have_the_lowest_colors_whatever_their_labels(folder, tmp_path):
+    summary = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    for cluster, label in zip(summary["clusters"], (3, 57, 60), strict=True):
+        del cluster["color"]
+        cluster["label"] = label
+    summary.update(next_label=61, themes=[])
+    place = with_part(folder, tmp_path / "b.model", SUMMARY, json.dumps(summary).encode())
+    loaded = ts.TextClustering.load(place)
+    assert [(cluster.label, cluster.color) for cluster in loaded.clusters] == [(3, 0), (57, 1), (60, 2)]
 
 
 def test_a_map_may_lack_texts(folder, tmp_path):

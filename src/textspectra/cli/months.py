@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -15,7 +14,6 @@ import pyarrow as pa
 from rich.console import Console
 from rich.text import Text
 
-from ..errors import TextspectraError
 from ..files import Outputs
 from ..hygiene import plural
 from ..report.build import write_report
@@ -75,9 +73,6 @@ def _compare(model: str, sources: Sequence[str], kind: str, again: bool | None, 
             digests = {f"'{name}'": content_digest(table.table) for name, table in tables.items() if is_update}
             if again is False:
                 check_not_taken_in(before, digests, "--again")
-            if is_update and "report" in outputs and before.row_map.known is None:
-                with suppress(TextspectraError):  # without vectors, the page has a map of its own
-                    before.map_points()
             comparison = _comparison(before, tables, tell, options)
             if again is False and set(comparison.result.corpus.distinct) <= set(before.corpus.distinct):
                 warnings.warn(

@@ -59,57 +59,67 @@ class RowMap:
         """Return True if the points of all these rows are known."""
         return self.known is not None and not np.isnan(self.known[rows, 0]).any()
 
-    def points(
-        self, X: Rows | None, rows: Ints, wanted: Ints | None = None, *,
-        progress: Callable[[int, int], None] = lambda done, total: None,
-    ) -> F32:  # fmt: skip
-        """Return the points of the `wanted` rows of `X`, or of all: NaN for those that are not among the `rows`.
+    def points(self, rows: Ints | None = None) -> F32:
+        """Return the points of these rows, or of all, once they were found; NaN for rows without one."""
+        assert self.known is not None  # noqa: S101 - for the type checker
+        return self._scaled(self.known if rows is None else self.known[rows])
 
-        Every call must get the same `X`, which is not needed for known points. Landmarks are drawn from the `rows`.
+    def find(
+        self, X: Rows, rows: Ints, wanted: Ints | None = None, *,
+        progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:  # fmt: skip
+        """Find the points of the `wanted` ones among the `rows` of `X`, or of all; known points stay.
+
+        Every call must get the same `X` and `rows`, from which the landmarks are drawn. Nothing changes until all
+        points are found: a map that is given up leaves none, and no other thread sees a part of it.
         """
         asked = rows if wanted is None else wanted
-        if X is not None and not self.has(asked):
-            if self.known is None:
-                self.known = np.full((len(X), 2), np.nan, np.float32)
-            missing = asked[np.isnan(self.known[asked, 0])]
+        if not self.has(asked):
+            known = np.full((len(X), 2), np.nan, np.float32) if self.known is None else self.known.copy()
             with one_blas_thread():  # more threads would change the last bits, and with them the map
-                self._find(X, rows, missing, self.known, progress)
-        assert self.known is not None  # noqa: S101 - for the type checker
-        return self._scaled(self.known if wanted is None else self.known[wanted])
+                landmarks = self._find(X, rows, asked[np.isnan(known[asked, 0])], known, progress)
+            self.known, self._landmarks = known, landmarks
 
-    def _find(self, X: Rows, rows: Ints, missing: Ints, known: F32, progress: Callable[[int, int], None]) -> None:
-        starts = range(0, len(missing), PLACED_BLOCK)
+    def _find(self, X: Rows, rows: Ints, missing: Ints, known: F32, progress: Callable[[int, int], None]) -> Landmarks:
+        """Write the `missing` points to `known`, and return the landmarks."""
+        starts, landmarks = range(0, len(missing), PLACED_BLOCK), self._landmarks
         before = rows[~np.isnan(known[rows, 0])]
-        is_first = self._landmarks is None and not len(before)
+        is_first = landmarks is None and not len(before)
         total = len(starts) + (sum(iterations for iterations, _, _ in PHASES) if is_first else 0)
         steps = iter(range(1, total + 1))
-        if self._landmarks is None:
+        if landmarks is None:
             chosen = sample_landmarks(rows if is_first else before)
             units = take_units(X, chosen)
             if is_first:
                 known[chosen] = arrange_rows(units, lambda: progress(next(steps), total))
-            self._landmarks = Landmarks(units, known[chosen])
+            landmarks = Landmarks(units, known[chosen])
         for start in starts:
             block = missing[start : start + PLACED_BLOCK]
             block = block[np.isnan(known[block, 0])]
             if len(block):
-                known[block] = self._landmarks.place_rows(X[block])
+                known[block] = landmarks.place_rows(X[block])
             progress(next(steps), total)
+        return landmarks
 
-    def beside(self, known: F32, units: F32, rows: Ints) -> RowMap:
-        """Return a map of other rows with the same corner: those without a `known` point are placed among this map.
+    def beside(self, positions: Ints, rows: Ints, units: F32) -> RowMap:
+        """Return a map of other rows among this one: with its corner, and its points at the `positions` (-1: none).
 
-        `units` are unit vectors of some `rows` of this map.
+        The others are placed among some `rows` of this map, which have these `units`; without their points, it is a map
+        of its own.
         """
-        other = RowMap(known)
-        points = np.full((len(rows), 2), np.nan, np.float32) if self.known is None else self.known[rows]
-        has_point = ~np.isnan(points[:, 0])
-        if has_point.any():
-            other._landmarks, other._corner = Landmarks(units[has_point], points[has_point]), self.corner
+        if self.known is None or not (has_point := ~np.isnan(self.known[rows, 0])).any():
+            return RowMap()
+        other = RowMap(np.append(self.known, np.full((1, 2), np.nan, np.float32), axis=0)[positions])
+        other._landmarks, other._corner = Landmarks(units[has_point], self.known[rows[has_point]]), self.corner
         return other
 
+    @property
+    def is_beside(self) -> bool:
+        """Whether the points are among those of another map."""
+        return self._corner is not None
+
     def place(self, X: Rows) -> F32:
-        """Return the points of rows that are not on the map, once :meth:`points` was called; `X` may be on Dask."""
+        """Return the points of rows that are not on the map, once :meth:`find` was called; `X` may be on Dask."""
         assert self._landmarks is not None  # noqa: S101 - for the type checker
         return self._scaled(np.asarray(self._landmarks.place_rows(X)))
 

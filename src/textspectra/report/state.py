@@ -21,6 +21,7 @@ from ..core import Ints
 from ..core.kmeans import same_clusters
 from ..errors import UserError
 from ..texts.clustered import Theme
+from ..texts.grouping import with_colors
 from ..texts.result import TextClustering
 from .build import APPLIED, corpus_fingerprint, grouping_mark
 from .downloads import newest_state
@@ -197,12 +198,14 @@ def apply_state(
         raise UserError(CHANGED)
     changed, labels = (_regrouped if state.edited else _cut)(result, state.clusters, saved or result)
     changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
-    colors = {label: one.color for label, one in zip(labels, state.clusters, strict=True) if one.color is not None}
-    clusters = tuple(replace(one, color=colors.get(one.label, one.color)) for one in changed.clusters)
+    first: dict[int, int] = {}  # the group that has a color: the first one of the state
+    for position, one in zip(map(changed.position, labels), state.clusters, strict=True):
+        first.setdefault(changed.clusters[position].color if one.color is None else one.color, position)
+    kept = {position: color for color, position in first.items()}
     moved = result.corpus.codes[np.array([row for cluster in state.clusters for row in cluster.moved], np.intp)]
     changed = replace(
         changed,
-        clusters=clusters,
+        clusters=with_colors(changed.clusters, kept),
         next_label=max(changed.next_label, (saved or result).next_label),
         moved_by_hand=np.union1d(result.moved_by_hand, moved),
         themes=_kept_themes(result, changed, moved) if state.edited else changed.themes,
@@ -229,9 +232,18 @@ def _kept_themes(before: TextClustering, after: TextClustering, moved: Ints) -> 
 
 
 def _mark(result: TextClustering, state: State) -> str:
-    """Return a digest of a state, and of the groups and the names that it led to."""
-    outcome = state, grouping_mark(result), [cluster.name for cluster in result.clusters]
-    return hashlib.sha256(repr(outcome).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    """Return a digest of a state, and of the groups and the names that it led to.
+
+    Models have it in their recipe, so its form does not change; colors do not count.
+    """
+    clusters = ", ".join(
+        f"StateCluster(label={label}, name={name!r}, size={size}, parts={parts}, moved={moved})"
+        for label, name, size, parts, moved, _ in state.clusters
+    )
+    about = f"fingerprint={state.fingerprint!r}, grouping={state.grouping!r}, edited={state.edited}"
+    names = [cluster.name for cluster in result.clusters]
+    outcome = f"(State({about}, clusters=[{clusters}]), {grouping_mark(result)!r}, {names})"
+    return hashlib.sha256(outcome.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def _cut(

@@ -261,8 +261,9 @@ class ClusteredTexts:
     def map_points(self) -> NDArray[np.float32]:
         """Return the point of each row on the map; NaN if it has no cluster."""
         texts = np.flatnonzero(self.distinct_codes >= 0)
-        X = None if self.row_map.has(texts) else self.embedded().X
-        return self.corpus.spread(self.row_map.points(X, texts), np.nan)
+        if not self.row_map.has(texts):
+            self.row_map.find(self.embedded().X, texts)
+        return self.corpus.spread(self.row_map.points(), np.nan)
 
     def embed_phrases(self) -> EmbedPhrases | None:
         """Return the function that embeds phrases as the texts were embedded; None if the embeddings were given."""

@@ -200,7 +200,8 @@ def compare_texts(
     positions = np.array([position_of.get(text, -1) for text in corpus.distinct], np.intp)
     codes = np.append(model.distinct_codes, -1)[positions]
     codes = np.where((codes >= 0) & (placed.codes >= 0), codes, placed.codes)
-    known, units = known_rows(model), take_units(new.X, new.counting)
+    reference, units = reference_of(model), take_units(new.X, new.counting)
+    known = known_rows(model, reference)
     scores, odd = score_novelty(known, units)
     codes, rule, is_mixed = _with_new_clusters(model, known, new, units, codes, scores)
     centers = np.concatenate([model.centers, mean_vectors(new, codes, rule.n_clusters)[k:]])
@@ -212,7 +213,7 @@ def compare_texts(
     result = replace(
         _new_texts_alone(model, new, codes, centers, rule, details), notes=(*placed.notes, *notes),
         languages=placed.languages, frame=texts if library_of(texts) else None, recipe={**model.recipe, "read": source},
-        row_map=_map_beside(model, positions),
+        row_map=model.row_map.beside(positions, *reference),
     )  # fmt: skip
     loose = {model.next_label + place for place, mixed in enumerate(is_mixed) if mixed}
     clusters = [replace(cluster, is_mixed=cluster.is_mixed or cluster.label in loose) for cluster in result.clusters]
@@ -302,15 +303,6 @@ def _new_texts_alone(
     )  # fmt: skip
 
 
-def _map_beside(model: ClusteredTexts, positions: NDArray[np.intp]) -> RowMap:
-    """Return the map of new texts, among those of the model if it has one; `positions` are there, -1 for none."""
-    if model.row_map.known is None:
-        return RowMap()
-    known = np.append(model.row_map.known, np.full((1, 2), np.nan, np.float32), axis=0)[positions]
-    reference = reference_of(model)
-    return model.row_map.beside(known, reference.units, reference.positions)
-
-
 def _tally_like(model: ClusteredTexts, details: Details | None, codes: NDArray[np.intp], k: int) -> Tally | None:
     """Count rows by their groups, in periods of the model's length."""
     return None if details is None else tally_rows(details, codes, k, model.tally.every if model.tally else None)
@@ -378,7 +370,7 @@ def updated(model: Updated, comparison: Comparison, digests: Sequence[str]) -> U
     if model.details is not None and corpus.has_all_rows:
         details = model.details.joined(new.details, len(new.corpus.rows))
     row_map = RowMap()
-    if model.row_map.known is not None:
+    if model.row_map.known is not None and new.row_map.is_beside:
         new.map_points()
         assert new.row_map.known is not None  # noqa: S101 - for the type checker
         row_map = RowMap(np.append(model.row_map.known, new.row_map.known[fresh], axis=0))

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import count, groupby
+from itertools import count, filterfalse, groupby
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -159,7 +159,7 @@ def with_names(
 
 def with_colors(clusters: Sequence[Cluster], kept: Mapping[int, int], taken: Iterable[int] = ()) -> tuple[Cluster, ...]:
     """Give groups the colors in `kept`; the others get the lowest numbers that no group has, and that are not taken."""
-    free = (number for number in count() if number not in {*kept.values(), *taken})
+    free = filterfalse({*kept.values(), *taken}.__contains__, count())
     return tuple(replace(cluster, color=kept[i] if i in kept else next(free)) for i, cluster in enumerate(clusters))
 
 
@@ -223,12 +223,13 @@ class RegroupedTexts(ClusteredTexts):
 
         Groups that were edited by hand have none: the levels are those of the groups that were found.
         """
-        base = self.with_hierarchy()
-        if base.hierarchy is None or base.k_estimate is None or self.is_edited:
+        if self.k_estimate is None or self.is_edited:
             return {}
+        base = self.with_hierarchy()
+        assert base.hierarchy is not None  # noqa: S101 - for the type checker
         described = {
             level.name: base.describe_level(level.k)
-            for level in base.k_estimate.suggestions
+            for level in self.k_estimate.suggestions
             if level.k != self.n_clusters and level.k <= base.hierarchy.tree.n_leaves
         }
         return {name: (grouping.codes, grouping.clusters) for name, grouping in described.items()}

@@ -145,9 +145,9 @@ class Reference(NamedTuple):
     units: NDArray[np.float32]
 
 
-def known_rows(model: ClusteredTexts) -> Known:
-    """Return the rows of a model that new texts are compared with."""
-    reference = reference_of(model)
+def known_rows(model: ClusteredTexts, reference: Reference | None = None) -> Known:
+    """Return the rows of a model that new texts are compared with; the `reference` may be drawn already."""
+    reference = reference or reference_of(model)
     return Known(reference.units, model.distinct_codes[reference.positions], model.n_clusters)
 
 

@@ -283,9 +283,9 @@ class TextClustering(TabulatedTexts):
     ) -> TextClustering:  # fmt: skip
         """Take in new texts: they join their groups, and new groups get new labels.
 
-        The groups that were there stay as they are: their texts, labels, names and centers do not change. The changes
-        are in :attr:`changes` and in `history`. The parameters are as in :meth:`compare`. Texts that were taken in
-        before are refused, unless ``again=True`` lets them count twice.
+        The groups that were there stay as they are: their texts, labels, names, colors and centers do not change, nor
+        do places on the map, if one was made. The changes are in :attr:`changes` and in `history`. The parameters are
+        as in :meth:`compare`. Texts that were taken in before are refused, unless ``again=True`` lets them count twice.
 
         Examples
         --------

@@ -177,8 +177,8 @@ def _upgrade(summary: Stored, arrays: Arrays) -> None:
         summary["clusters"] = summary["topics"]
         levels = summary["k_estimate"] or {}  # some had more levels: coarsest and finest
         levels["suggestions"] = [level for level in levels.get("suggestions", ()) if level["name"] in NAMES]
-    for cluster in summary["clusters"]:
-        cluster.setdefault("color", cluster["label"])
+    for position, cluster in enumerate(summary["clusters"]):
+        cluster.setdefault("color", position)
     if summary["format"] == 3:
         arrays["codes"] = arrays["labels"]  # labels were positions
         summary["next_label"] = len(summary["clusters"])
@@ -340,10 +340,13 @@ def _fits(result: ClusteredTexts, arrays: Arrays) -> Iterator[bool]:
         merges, n_merges = result.hierarchy.tree.linkage[:, :2], len(result.hierarchy.tree.linkage)
         made = np.arange(n_merges)[:, None] + n_merges + 1  # a merge joins clusters that were there before it
         yield bool(((merges >= 0) & (merges < made)).all()) and _within(result.hierarchy.leaves, -1, n_merges + 1)
+        yield not (result.hierarchy.leaves[result.distinct_codes >= 0] < 0).any()  # each text of a group has a leaf
     yield result.reference is None or _within(result.reference.positions, 0, n_texts)
     yield _within(result.moved_by_hand, 0, n_texts)
     points = result.row_map.known
-    yield points is None or _within(points[~np.isnan(points)], -FARTHEST, FARTHEST)
+    if points is not None:
+        lacks = np.isnan(points)
+        yield _within(points[~lacks], -FARTHEST, FARTHEST) and bool((lacks[:, 0] == lacks[:, 1]).all())
     if tally is not None:
         yield (tally.every is None) == (not len(tally.periods)) and _within(tally.periods, *PLAUSIBLE)
         counts = [tally.by_period, *(segment.counts for segment in tally.segments.values())]
