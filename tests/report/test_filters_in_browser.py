@@ -226,7 +226,13 @@ def test_texts_that_were_found_can_be_selected_on_a_phone(open_page, report):
 
 
 def test_one_month_and_no_texts_are_shown_too(open_page, report):
-    page = open_page(report, "#from=2026-02-01&to=2026-02-01")
+    everything = open_page(report).inner_text("#time-text")
+    link = "#from=2026-02-01&to=2026-02-01"
+    page = open_page(report, link)
+    page.click("#clear-filter")
+    assert page.inner_text("#time-text") == everything
+    page = open_page(report, link)
+    assert page.is_visible("#time")
     assert page.locator("#list .spark").count() == 0
     figure = page.evaluate("textspectra.overTime.figure()")
     assert [share is not None for share in figure["data"][2]["y"]] == [False, True, False, False]
