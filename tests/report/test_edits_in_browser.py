@@ -58,6 +58,7 @@ def test_a_merge_and_its_undo_show_the_groups_open_and_named(open_page, report, 
     [merged] = set(largest_first(page)) - set(nodes)
     page.wait_for_function(IN_VIEW, arg=merged)
     assert page.evaluate(FOCUSED) == merged
+    assert page.evaluate("textspectra.state.hovered") is None  # the map shows all groups
     assert notice(page) == f"Result of merging 2 groups: {name_of(page, merged)}. 39 groups instead of 40."
     assert page.get_attribute("#outcome", "role") == "status"
     moving = page.evaluate("getComputedStyle(document.querySelector('.resulting')).animationName")

@@ -226,7 +226,13 @@ def test_texts_that_were_found_can_be_selected_on_a_phone(open_page, report):
 
 
 def test_one_month_and_no_texts_are_shown_too(open_page, report):
-    page = open_page(report, "#from=2026-02-01&to=2026-02-01")
+    everything = open_page(report).inner_text("#time-text")
+    link = "#from=2026-02-01&to=2026-02-01"
+    page = open_page(report, link)
+    page.click("#clear-filter")
+    assert page.inner_text("#time-text") == everything
+    page = open_page(report, link)
+    assert page.is_visible("#time")
     assert page.locator("#list .spark").count() == 0
     figure = page.evaluate("textspectra.overTime.figure()")
     assert [share is not None for share in figure["data"][2]["y"]] == [False, True, False, False]
@@ -237,6 +243,33 @@ def test_one_month_and_no_texts_are_shown_too(open_page, report):
     assert page.inner_text("h1") == "0 groups in the filtered texts."
     assert page.locator("#heat tbody tr").count() == 0
     assert page.evaluate("textspectra.overTime.figure().data.length") == 1
+
+
+def test_a_link_has_a_filter_and_a_group_made_by_hand(open_page, report, result, columns):
+    page = open_page(report)
+    page.evaluate(
+        """(({ state, tree }) => {
+            const [one, other, third] = tree.base.nodes;
+            const i = tree.ranges[third][0];
+            state.edit("", state.grouping().merge([one, other]).move([i], third));
+            state.rename(state.edits.all[0], "by hand");
+        })(textspectra)"""
+    )
+    page.select_option("#filters select >> nth=1", label="paid (200)")
+    shown = [page.inner_text("#time-text"), page.inner_text("#headline"), page.evaluate(FIGURES)]
+    cards = card_texts(page, ".name"), card_texts(page, ".figures b")
+    paid = sum(1 for i in range(1, 400, 2) if result.labels[i] in {0, 1})
+    assert dict(zip(*cards, strict=True))["by hand"] == str(paid)
+    page = open_page(report, page.evaluate("textspectra.state.address()"))
+    assert [page.inner_text("#time-text"), page.inner_text("#headline"), page.evaluate(FIGURES)] == shown
+    assert (card_texts(page, ".name"), card_texts(page, ".figures b")) == cards
+    page.click("#clear-filter")
+    whole = dict(zip(card_texts(page, ".name"), card_texts(page, ".figures b"), strict=True))
+    assert whole["by hand"] == str(sum(cluster.size for cluster in result.clusters[:2]))
+    page.evaluate("textspectra.misfits.all = []")
+    page.click("#misfits")
+    words = "No text is nearer to the center of another group: the cosine would be higher by 0.01 or more."
+    assert page.inner_text("#work-view .muted").startswith(words)
 
 
 PAPER = """() => {

@@ -128,6 +128,43 @@ def test_texts_that_fit_badly_are_compared_again_when_they_are_saved(open_served
 
 
 @needs_browser
+def test_without_a_report_beside_the_model_they_are_as_when_the_page_was_made(open_served, model):
+    spoil(model)
+    report_path(model).unlink()
+    with serving(model) as server:
+        page = open_served(server)
+        listed = page.evaluate(LISTED)
+        page.click("#misfits")
+        page.check(".misfits input >> nth=0")
+        page.click("#work-view .edit-actions button")
+        saved(page, "Saved: ")
+        assert list(page.evaluate(LISTED)) == list(listed)[1:]
+        assert page.text_content("#work-view .muted").endswith(
+            " Groups are compared as they were when this page was made."
+        )
+        rename(page, 0, "another name")
+        saved(page, "Saved: 1 group renamed")
+
+
+@needs_browser
+def test_a_save_counts_also_if_the_texts_that_fit_badly_cannot_be_compared(browser, model):
+    with serving(model) as server:
+        page = browser.new_context().new_page()
+        page.goto(server.address)
+        page.wait_for_selector("html[data-ready]")
+        page.evaluate("() => { textspectra.misfits.take = () => { throw new Error('broken'); }; }")
+        rename(page, 0, "first")
+        with page.expect_event("pageerror"):
+            saved(page, "Saved: 1 group renamed")
+        assert (page.inner_text("#save"), page.is_disabled("#save")) == ("Save", True)
+        assert page.evaluate("!location.hash.includes('names')")
+        rename(page, 0, "second")
+        saved(page, "Saved: 1 group renamed")
+        assert load(model).clusters[0].name == "second"
+        page.context.close()
+
+
+@needs_browser
 def test_the_second_page_is_told(open_served, model):
     with serving(model) as server:
         first, second = open_served(server), open_served(server)

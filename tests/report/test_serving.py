@@ -39,6 +39,7 @@ def test_a_save_reaches_the_model_the_table_and_the_page(server, model):
     assert (status, told["message"]) == (200, "1 group renamed, 5 groups unchanged")
     assert told["notes"] == [f"every text with its group: {model.with_name('x.clusters.csv')}"]
     assert told["version"] == model_version(model) == server.model.version
+    assert told["labels"] == [[cluster.label, cluster.name] for cluster in load(model).clusters]
     assert load(model).clusters[2].name == "my <b>own</b> name"
     assert names_in_table(model)[2] == "my <b>own</b> name"
     meta = read_page(report_path(model))[0]

@@ -107,6 +107,50 @@ def test_there_are_headings_as_long_as_themes_have_several_groups(open_page, rep
     assert len(headings(page)) == 4
 
 
+def applied(page, result, path):
+    """Return the model with what the page has, after a check that both have the same themes."""
+    path.write_bytes(download(page, "#json").read_bytes())
+    after = apply_state(result, read_state(path))
+    shown = page.evaluate(
+        """(({ groups, state, tree }) => [...tree.labelsAt(state.k)].map(([node, label]) =>
+            [label, groups.themes.of(node) < 0 ? null : groups.themes.nameOf(groups.themes.of(node))]))(textspectra)"""
+    )
+    themes = {label: theme.name for theme in after.themes for label in theme.clusters}
+    assert dict(shown) == {cluster.label: themes.get(cluster.label) for cluster in after.clusters}
+    return after
+
+
+def test_moved_texts_leave_a_group_in_its_theme_also_all_of_a_finest_one(open_page, report, result, tmp_path):
+    page = open_page(report)
+    place = page.evaluate(
+        """(({ state, tree }) => {
+            const [one, other] = tree.base.nodes.filter((_, place) => place % 3 === 0); // of two themes
+            const leaf = tree.spans[one][0];
+            const texts = Array.from({ length: tree.distinct[leaf] }, (_, i) => tree.ranges[leaf][0] + i);
+            state.edit("", state.grouping().move(texts, other), texts);
+            return state.edits.groups.findIndex(({ leaves }) => leaves.includes(leaf));
+        })(textspectra)"""
+    )
+    assert place == 3  # the whole finest group went there
+    after = applied(page, result, tmp_path / "state.json")
+    assert sorted(len(theme.clusters) for theme in after.themes) == [2, 2, 2, 2]
+    assert len(headings(page)) == 4
+    # The same groups, not made of single texts.
+    page.evaluate(
+        """(at) => {
+            const { state } = textspectra;
+            const edits = JSON.parse(state.edits.write());
+            edits[at][4] = "";
+            state.restore("", `${new URLSearchParams({ k: 8, edits: JSON.stringify(edits) })}`);
+        }""",
+        place,
+    )
+    assert len(headings(page)) == 3
+    applied(page, result, tmp_path / "state.json")
+    page.click("#undo")
+    assert len(headings(page)) == 4
+
+
 def test_a_mixed_group_says_so_in_words(open_page, report, result):
     page = open_page(report)
     marked = page.locator(".card:has(.mixed)")

@@ -339,6 +339,23 @@ def test_links_with_wrong_edits_are_ignored(open_page, report):
     assert page.evaluate("textspectra.state.edits") is None
 
 
+def test_more_groups_than_the_palette_has_colors_have_different_ones(open_page, report, result, tmp_path):
+    page = open_page(report)
+    palette, colors = page.evaluate(
+        """(({ state, tree }) => {
+            const n = tree.palette.length;
+            const edits = JSON.parse(state.grouping().write());
+            for (let i = 0; i < tree.leaves.length; i++) edits.push([null, `text ${i}`, 0, "", i.toString(36)]);
+            state.restore("", `${new URLSearchParams({ edits: JSON.stringify(edits) })}`);
+            return [n, tree.cut(state.k).map((node) => tree.colors[node])];
+        })(textspectra)"""
+    )
+    assert len(set(colors)) == len(colors) > palette
+    assert {len(color) for color in colors} == {len("#rrggbb")}
+    after = applied(page, result, tmp_path / "state.json")
+    assert len({cluster.color for cluster in after.clusters}) == len(colors)
+
+
 def test_nothing_in_the_new_places_is_markup_or_a_formula(open_page, planted, tmp_path):
     X, truth = planted(3, 60, noise=0.3)
     labels = np.where(np.arange(60) % 9 == 2, (truth + 1) % 3, truth)  # some fit badly

@@ -252,7 +252,7 @@ class PageHandler(BaseHTTPRequestHandler):
                 return
             saved = self.server.model.save(body, self.headers.get("Model-Version", ""))
             is_saved = True
-            labels = {cluster.name: cluster.label for cluster in saved.after.clusters}
+            labels = [[cluster.label, cluster.name] for cluster in saved.after.clusters]
             notes = saved.notes[:1] if saved.blocks else saved.notes  # the reader has the page open
             misfits = saved.blocks and saved.blocks["misfits"]
             told = {"notes": notes, "version": saved.version, "labels": labels, "misfits": misfits}

@@ -51,14 +51,14 @@ export class Counts {
 // Counts of a group in a table with one row per node of the tree: the sum over its parts and its single texts.
 export class Tallied {
   constructor({ meta, tree, counts }) {
-    Object.assign(this, { tree, counts, known: meta.tally.known, single: meta.details.filters });
+    Object.assign(this, { tree, counts, known: meta.tally.known, hasRows: meta.details.filters });
   }
 
   // Single texts can be counted only if the report has their dates and segments.
   has(node) {
     const made = this.tree.made.get(node);
     if (!made) return this.known[node];
-    return made.parts.every((part) => this.known[part]) && (this.single || !(made.moved.length || made.left.length));
+    return made.parts.every((part) => this.known[part]) && (this.hasRows || !(made.moved.length || made.left.length));
   }
 
   // `cellOf` returns the cell of a row of the data, or -1.

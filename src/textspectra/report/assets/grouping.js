@@ -16,7 +16,7 @@ export class Grouping {
       for (const position of moved) left[this.home[tree.leaves[position]]].push(position);
     }
     this.left = left.map(ascending);
-    this.placed = this.#placed();
+    this.movedHere = this.#movedHere();
     this.#name();
     this.all = this.groups.map((group, i) => this.#node(group, this.left[i]));
     this.#number();
@@ -37,11 +37,11 @@ export class Grouping {
   }
 
   // The texts of each group that were moved by hand, also those that are back where they were.
-  #placed() {
+  #movedHere() {
     const goals = new Map(this.groups.flatMap(({ moved }, at) => moved.map((i) => [i, at])));
-    const placed = this.groups.map(() => []);
-    for (const i of this.movedByHand) placed[goals.get(i) ?? this.home[this.tree.leaves[i]]].push(i);
-    return placed.map(ascending);
+    const here = this.groups.map(() => []);
+    for (const i of this.movedByHand) here[goals.get(i) ?? this.home[this.tree.leaves[i]]].push(i);
+    return here.map(ascending);
   }
 
   at(node) {
@@ -140,8 +140,9 @@ export class Grouping {
         group.name = unique(largest === undefined ? "new group" : tree.nodes.name[largest], taken);
         taken.add(group.name);
       }
-      const wanted = [group.color, largest === undefined ? null : tree.colors[largest], ...tree.palette];
-      if (!settled.has(group)) group.color = wanted.find((one) => one !== null && !colors.has(one)) ?? tree.palette[0];
+      const wanted = [group.color, largest === undefined ? null : tree.colors[largest]];
+      const own = wanted.find((one) => one !== null && !colors.has(one));
+      if (!settled.has(group)) group.color = own ?? tree.freeColor(colors);
       colors.add(group.color);
     }
   }
@@ -180,7 +181,7 @@ export class Grouping {
         name,
         this.tree.palette.indexOf(color),
         packNumbers(leaves),
-        packNumbers(this.placed[at]),
+        packNumbers(this.movedHere[at]),
       ]),
     );
   }

@@ -1,5 +1,6 @@
 // Texts that are nearer to the center of another group than to that of their own, and moving them there. The package
-// compares them, by exact cosines: when the page is made, and at each save.
+// compares them, by exact cosines: when the page is made and, unless it shows a sample or there is no report beside the
+// model, at each save.
 import { count, element, make, number, shorten, sortedBy } from "./data.js";
 
 const MISFITS_SHOWN = 50; // at first, and with each "more"
@@ -71,11 +72,11 @@ export class Misfits {
 
   #note(found) {
     const { groups, texts } = this.compared;
-    const said = `${found.length ? number.format(found.length) : "None"} of ${count(texts, "different text")} ${
-      found.length === 1 ? "is" : "are"
-    } nearer to the center of another group${
+    const n = found.length;
+    const which = n ? `${number.format(n)} of ${count(texts, "different text")}` : "No text";
+    const said = `${which} ${n > 1 ? "are" : "is"} nearer to the center of another group${
       this.nodes.some((node) => this.tree.nodes.mixed[node]) ? " that is not mixed" : ""
-    }: the cosine is higher by 0.01 or more. Texts that you moved are not listed.`;
+    }: the cosine ${n ? "is" : "would be"} higher by 0.01 or more. Texts that you moved are not listed.`;
     const all = this.tree.cut(this.state.k);
     if (all.every((node) => this.nodes.includes(node))) return said;
     const without = groups.size < all.length ? `, without ${count(all.length - groups.size, "newer group")}` : "";

@@ -46,10 +46,8 @@ export class Outcome {
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     for (const line of lines) line.classList.add("resulting");
     lines[0].scrollIntoView({ block: "nearest", behavior: calm ? "instant" : "smooth" });
-    this.state.hover(null);
-    this.state.isStill = true; // the map shows all groups, not only the one with the focus
     if (isLost(document.activeElement)) lines[0].querySelector(".card").focus({ preventScroll: true });
-    this.state.isStill = false;
+    this.state.hover(null); // the map shows all groups, not only the one with the focus
   }
 
   #showGroup(results) {

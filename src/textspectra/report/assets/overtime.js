@@ -9,7 +9,7 @@ const LETTER_OF_TICK = 7; // pixels
 export class OverTime {
   constructor({ meta, tree, state, counts, trends }) {
     Object.assign(this, { tree, state, counts, trends, time: meta.tally.time, chosen: null, redraw: () => {} });
-    element("time").hidden = trends.filled.length < 2;
+    element("time").hidden = !trends.hasPeriods;
     if (element("time").hidden) return;
     element("time-add").addEventListener("change", (event) => {
       this.#choose([...this.nodes(), Number(event.target.value)]);

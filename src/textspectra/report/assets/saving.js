@@ -52,35 +52,42 @@ export class Saving {
   async save() {
     if (this.button.disabled) return;
     const shown = this.#shown();
+    const nodes = new Map(this.state.tree.cut(this.state.k).map((node) => [this.state.nameOf(node), node]));
     this.isBusy = true;
     this.#show();
-    const words = await this.#send(shown);
-    this.isBusy = false;
-    this.#show(words);
+    let words = "";
+    try {
+      const answer = await this.#send(shown);
+      words = answer.words;
+      if (answer.misfits) await this.#compare(answer, nodes);
+    } finally {
+      this.isBusy = false;
+      this.#show(words);
+    }
   }
 
-  // Returns what to tell the reader.
+  // Returns the answer, with what to tell the reader.
   async #send(shown) {
     let response;
-    const nodes = new Map(this.state.tree.cut(this.state.k).map((node) => [this.state.nameOf(node), node]));
     try {
       const headers = { "Content-Type": "application/json", "Model-Version": this.version };
       response = await fetch("save", { method: "POST", headers, body: this.takeAway.json([]) });
     } catch {
-      return "Not saved: there is no connection to textspectra.";
+      return { words: "Not saved: there is no connection to textspectra." };
     }
     const { message, notes, version, labels, misfits } = await response.json();
-    if (!response.ok) return message;
+    if (!response.ok) return { words: message };
     Object.assign(this, { version, saved: shown, hasSaved: true });
-    this.takeAway.saved = new Map(Object.entries(labels)); // a group that was saved before keeps its number
-    if (misfits) {
-      const byLabel = [...this.takeAway.saved].sort(([, one], [, other]) => one - other);
-      const table = new Uint32Array(await inflate(misfits).arrayBuffer());
-      this.misfits.take(table, byLabel.map(([name]) => nodes.get(name)), "when you saved");
-    }
+    // A group that was saved before keeps its number.
+    this.takeAway.saved = new Map(labels.map(([label, name]) => [name, label]));
     if (this.#shown() === shown) markSaved(this.state); // otherwise it was edited meanwhile
     this.state.write();
-    return `Saved: ${[message, ...notes].join("; ")}.`;
+    return { words: `Saved: ${[message, ...notes].join("; ")}.`, labels, misfits };
+  }
+
+  async #compare({ labels, misfits }, nodes) {
+    const table = new Uint32Array(await inflate(misfits).arrayBuffer());
+    this.misfits.take(table, labels.map(([, name]) => nodes.get(name)), "when you saved");
   }
 
   // An open request tells the program that the page is open, and the page that the program runs.

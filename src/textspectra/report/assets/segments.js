@@ -123,7 +123,7 @@ export class Segments {
       : "";
     const compared = `relative to the number expected if ${name} made no difference: 2× is twice as many.`;
     return [
-      `How many texts of each group have each value, ${compared} Below are the number of texts and their share of the column. `,
+      `How many texts of each group have each value, ${compared} The small figures are the number of texts and their share of the column. `,
       ...(this.canOpen ? [make("span", { class: "on-screen" }, "Select a cell to read its texts. ")] : []),
       proof + pale,
       this.all || rows.length <= FIRST_ROWS ? "" : ` These are ${FIRST_ROWS} of ${count(rows.length, "group")}.`,

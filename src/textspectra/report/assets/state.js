@@ -163,7 +163,7 @@ export class State {
   }
 
   hover(node) {
-    if (node === this.hovered || this.isStill) return;
+    if (node === this.hovered) return;
     this.hovered = node;
     for (const listener of this.hoverListeners) listener(node);
   }

@@ -154,7 +154,7 @@ export class TakeAway {
     const at = edits.at(node);
     return {
       parts: runs(edits.groups[at].leaves),
-      moved: edits.placed[at].map((position) => rows.numbers[rows.of(position)[0]]),
+      moved: edits.movedHere[at].map((position) => rows.numbers[rows.of(position)[0]]),
     };
   }
 

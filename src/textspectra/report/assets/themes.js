@@ -6,19 +6,30 @@ const OFFERS = 3; // pairs of groups that look alike, in the list above the grou
 
 export class Themes {
   constructor({ meta, tree, state, counts }) {
-    Object.assign(this, { tree, state, counts, all: meta.themes, themeOf: new Map() });
+    Object.assign(this, { tree, state, counts, all: meta.themes });
     this.ofLeaf = new Int32Array(tree.k).fill(-1);
     this.all.forEach(({ nodes }, theme) => {
       for (const node of nodes) this.ofLeaf.fill(theme, ...tree.spans[node]);
     });
   }
 
-  // The theme that has all finest clusters of a group; -1 if there is none. Texts that were moved count in a group of such.
+  // The number of texts of each finest cluster that were never moved by hand.
+  #count() {
+    const { tree, state } = this;
+    const stayed = Int32Array.from(tree.distinct);
+    for (const i of state.edits?.movedByHand ?? []) stayed[tree.leaves[i]]--;
+    Object.assign(this, { edits: state.edits, stayed, themeOf: new Map() });
+  }
+
+  // The theme of all texts of a group that were not moved; -1 if there is none. In a group of moved texts only, these
+  // count.
   of(node) {
+    if (this.edits !== this.state.edits) this.#count();
     if (!this.themeOf.has(node)) {
       const made = this.tree.made.get(node);
       const leaves = made?.leaves ?? range(...this.tree.spans[node]);
-      const all = leaves.length ? leaves : made.moved.map((i) => this.tree.leaves[i]);
+      const stayed = leaves.filter((leaf) => this.stayed[leaf] > 0);
+      const all = stayed.length ? stayed : [...leaves, ...(made?.moved ?? []).map((i) => this.tree.leaves[i])];
       const themes = new Set(all.map((leaf) => this.ofLeaf[leaf]));
       this.themeOf.set(node, themes.size === 1 ? [...themes][0] : -1);
     }

@@ -68,14 +68,23 @@ export class Tree {
     const colors = new Array(2 * this.k - 1).fill(null);
     this.base.nodes.forEach((node, i) => colors[node] = palette[this.base.colors[i]]);
     const taken = new Set(colors);
-    const free = palette.filter((color) => !taken.has(color)).values();
     for (let node = this.k; node < colors.length; node++) colors[node] ??= colors[this.children(node)[0]];
     for (let node = colors.length - 1; node >= this.k; node--) {
       const [large, small] = this.children(node);
       colors[large] ??= colors[node];
-      colors[small] ??= free.next().value ?? palette[0];
+      if (colors[small] === null) taken.add(colors[small] = this.freeColor(taken));
     }
     return colors;
+  }
+
+  // The first color of the palette that is not taken. If all are, it gets another one of middling brightness.
+  freeColor(taken) {
+    while (true) {
+      const free = this.palette.find((color) => !taken.has(color));
+      if (free) return free;
+      const bits = this.palette.length * 0x9e37d % 2 ** 21; // different for each length
+      this.palette.push(`#${[14, 7, 0].map((shift) => (48 + ((bits >> shift) & 127)).toString(16)).join("")}`);
+    }
   }
 
   #offsets() {

@@ -10,6 +10,7 @@ export class Trends {
   constructor({ meta, tree, state, counts, tallies, tallied }) {
     Object.assign(this, { time: meta.tally.time, tree, counts, table: tallies.periods, tallied });
     this.n = this.time?.starts.length ?? 0;
+    this.hasPeriods = this.n > 0 && this.table.subarray(-this.n).filter(Boolean).length > 1; // whatever the filter is
     state.listen((changed) => changed.filter && this.#count());
     this.#count();
   }
