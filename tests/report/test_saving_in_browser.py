@@ -181,7 +181,8 @@ def test_the_second_page_is_told(open_served, model):
 
 
 @needs_browser
-def test_the_page_says_when_it_can_no_longer_save(open_served, model):
+def test_the_page_says_when_it_can_no_longer_save(open_served, model, monkeypatch):
+    monkeypatch.setattr("textspectra.report.serving.PULSE_SECONDS", 0.2)
     with serving(model) as server:
         page = open_served(server)
         rename(page, 0, "first")

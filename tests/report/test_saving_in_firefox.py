@@ -85,7 +85,8 @@ def test_the_second_page_is_told_in_firefox(model):
         assert load(model).clusters[0].name == "second"
 
 
-def test_the_page_says_in_firefox_when_it_can_no_longer_save(model):
+def test_the_page_says_in_firefox_when_it_can_no_longer_save(model, monkeypatch):
+    monkeypatch.setattr("textspectra.report.serving.PULSE_SECONDS", 0.2)
     with firefox() as tab:
         with serving(model) as server:
             tab.open(server.address)

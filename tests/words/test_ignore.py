@@ -80,9 +80,9 @@ def test_the_patterns_that_a_text_has_are_told():
 def test_ten_thousand_words_take_less_time_than_embedding():
     words = [f"word{number}" for number in range(9_000)] + [f"the word{number}" for number in range(1_000)]
     ignored, texts = Ignored.of(words), [f"is the word{number} or the words here" for number in range(0, 20_000, 20)]
-    start = time.process_time()
+    start = time.thread_time()
     read = [ignored.apply(text) for text in texts]
-    assert time.process_time() - start < 1  # a model takes about a millisecond for a text
+    assert time.thread_time() - start < 1  # a model takes about a millisecond for a text
     assert read[0] == "is or the words here"
     assert read[100] == "is the or the words here"
     assert read[-1] == texts[-1]
@@ -91,9 +91,12 @@ def test_ten_thousand_words_take_less_time_than_embedding():
 @pytest.mark.parametrize("pattern", [*KINDS, "@*", "*ware", "a*b", "a b", "我我"])
 @pytest.mark.parametrize("piece", ["a", "a.", "a-", "a'", "a@", "@a", "1-", "1.", "a/", "a.aa/", "a b ", "我1", "'s"])
 def test_time_does_not_grow_with_the_square_of_a_text(pattern, piece):
-    start = time.process_time()
-    Ignored.of([pattern]).apply(piece * (100_000 // len(piece)))
-    assert time.process_time() - start < 0.8  # it is about 0.1 s; the square would take minutes
+    ignored, seconds = Ignored.of([pattern]), []
+    for length in (10_000, 100_000):
+        start = time.thread_time()
+        ignored.apply(piece * (length // len(piece)))
+        seconds.append(time.thread_time() - start)
+    assert seconds[1] < 50 * max(seconds[0], 0.02)  # ten times the length takes about ten times as long, not a hundred
 
 
 def test_an_expression_that_runs_away_is_stopped_and_named():

@@ -301,7 +301,7 @@ class TabulatedTexts(RegroupedTexts):
         [[0, 'parcel', 1.1], [0, 'parcel late', 0.55], [1, 'password', 1.1]]
         >>> matrix, terms = result.term_matrix()
         >>> matrix.shape, terms[:3]
-        ((2, 6), ['forgotten', 'late', 'parcel'])
+        ((2, 8), ['forgotten', 'late', 'parcel'])
         """
         return self._frame(keyword_columns(self))
 
