@@ -9,8 +9,6 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 ASSETS := src/textspectra/report/assets
 STYLES := $(ASSETS)/*.css study/src/textspectra_study/page/assets/*.css
 WEIGHTS := dist/textspectra_minilm-1.0-py3-none-any.whl
-# One more than there are cores, because tests wait for browsers, servers and processes.
-WORKERS := $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 INSTALL := $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint requirements.lock
 
 .PHONY: demo test weights pytest test-slow release-check container-check coverage lint format docs picture bench bench-k bench-groups bench-months bench-scale fuzz kill audit study lock clean venv-package
@@ -24,14 +22,14 @@ test: lint pytest
 weights: $(WEIGHTS)
 
 pytest: $(VENV)/.browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --max-worker-restart 0 -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow"
 
 test-slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m slow
 
 # How much of the code the tests run, by module, subprocesses included.
 coverage: $(VENV)/.browser
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadgroup --max-worker-restart 0 -m "not slow" --cov --cov-report=term
+	$(BIN)/python -m pytest -n auto --dist loadgroup --max-worker-restart 0 -m "not slow" --cov --cov-report=term
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check
