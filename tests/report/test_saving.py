@@ -50,11 +50,11 @@ def test_what_is_beside_the_model_is_found_and_what_is_not_is_told(model):
 
 def test_a_table_that_was_read_ahead_is_read_again_if_it_changed(model):
     path = model.with_name("x.clusters.csv")
-    assert find_table(model, load(model))[1].is_current
+    assert find_table(model, load(model)).is_current
     path.write_text(path.read_text(encoding="utf-8").replace("number 1,", "number one,"), encoding="utf-8")
-    assert find_table(model, load(model)) == (None, None)
+    assert find_table(model, load(model)) is None
     path.unlink()
-    assert find_table(model, load(model)) == (None, None)
+    assert find_table(model, load(model)) is None
 
 
 def test_edits_are_counted_in_words():

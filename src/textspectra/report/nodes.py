@@ -281,8 +281,8 @@ def pack_misfits(tree: ReportTree) -> str:
         margin[part] = cosines.max(axis=1) - of_own
 
     run_tasks(compare, ((start,) for start in range(0, len(texts), block)), shared_memory=True)
-    found = np.flatnonzero(margin >= LEAST_MARGIN)
+    misfits = np.flatnonzero(margin >= LEAST_MARGIN)
     first_rows = result.corpus.first_rows[texts]
-    found = found[np.argsort(first_rows[found])]
-    gaps, steps = np.diff(first_rows[found], prepend=0), np.round(margin[found] * 10_000)
-    return pack_array(np.stack([gaps, own[found], nearest[found], steps]), "u4")
+    misfits = misfits[np.argsort(first_rows[misfits])]
+    gaps, steps = np.diff(first_rows[misfits], prepend=0), np.round(margin[misfits] * 10_000)
+    return pack_array(np.stack([gaps, own[misfits], nearest[misfits], steps]), "u4")

@@ -92,18 +92,18 @@ def _update_table(
     model: Path, before: TextClustering, after: TextClustering, together: Outputs, *, overwrite: bool
 ) -> str:
     """Write the table beside the model again, if there is one; return what became of it."""
-    path, table = find_table(model, before)
-    if path is None or table is None:
+    table = find_table(model, before)
+    if table is None:
         return f"no table of its texts is beside it; get one with: textspectra predict {model} FILE"
     if not (table.is_current or overwrite):
-        return f"{path} has other groups than the model had, so it was left alone; --overwrite replaces it"
+        return f"{table.path} has other groups than the model had, so it was left alone; --overwrite replaces it"
     clusters = clusters_of(after)
-    with together.file(path) as waiting:
+    with together.file(table.path) as waiting:
         write_labeled(
             table.bare, clusters.columns(after.labels, after.similarity), waiting, chosen=table.chosen,
             clusters=clusters.count(after.labels), spreadsheet_safe=table.spreadsheet_safe, overwrite=True,
         )  # fmt: skip
-    return f"every text with its group: {path}"
+    return f"every text with its group: {table.path}"
 
 
 def _update_report(
@@ -128,21 +128,22 @@ def _update_report(
 class LabeledTable(NamedTuple):
     """A table beside a model, without its columns of groups, whether these are the model's, and how it was written."""
 
+    path: Path
     bare: TextTable
     is_current: bool
     chosen: TableFormat | None
     spreadsheet_safe: bool
 
 
-def find_table(folder: Path, model: TextClustering) -> tuple[Path | None, LabeledTable | None]:
-    """Return the first table beside a model that has its texts, in the same order."""
+def find_table(folder: Path, model: TextClustering) -> LabeledTable | None:
+    """Return the first table beside a model that has its texts in the same order, or None."""
     for path in made_with(folder)[1:]:
         with suppress(TextspectraError, OSError):  # it cannot be read as a table of groups
-            found = path.stat()
-            table = _read_unchanged(path, (found.st_mtime_ns, found.st_size, found.st_ino))
+            status = path.stat()
+            table = _read_unchanged(path, (status.st_mtime_ns, status.st_size, status.st_ino))
             if (labeled := _without_clusters(table, path, model)) is not None:
-                return path, labeled
-    return None, None
+                return labeled
+    return None
 
 
 @lru_cache(1)
@@ -165,11 +166,11 @@ def _without_clusters(table: TextTable, path: Path, model: TextClustering) -> La
         return None
     clusters = [names["cluster"], names["cluster_name"]]
     pairs = [(_cells(expected[name]), _cells(table.table[name])) for name in clusters]
-    is_current = all(one == other or made_safe(one) == made_safe(other) for one, other in pairs)
+    is_current = all(ours == theirs or made_safe(ours) == made_safe(theirs) for ours, theirs in pairs)
     with path.open("rb") as file:
         is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     chosen = TableFormat.EXCEL_CSV if is_marked else None
-    return LabeledTable(replace(table, table=bare), is_current, chosen, not is_plain)
+    return LabeledTable(path, replace(table, table=bare), is_current, chosen, not is_plain)
 
 
 def _cells(column: pa.ChunkedArray) -> list[str]:

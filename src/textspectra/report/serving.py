@@ -108,26 +108,26 @@ class OpenModel:
 
         Of more texts than the map shows, a save reads only those that it needs. Nothing is sent to a server unasked.
         """
-        shown = self._result
-        if shown.source.is_elsewhere and shown.known_embeddings is None:
+        result = self._result
+        if result.source.is_elsewhere and result.known_embeddings is None:
             return
         with self._computing:
             try:
-                shown = self._in_memory(grouping_mark(shown))
-                find_table(self.folder, shown)
-                if len(shown.corpus.distinct) <= MAX_POINTS:
-                    shown.corpus.read_ahead(shown.distinct_codes, shown.stop_words)
-                    shown.map_points()
+                result = self._in_memory(grouping_mark(result))
+                find_table(self.folder, result)
+                if len(result.corpus.distinct) <= MAX_POINTS:
+                    result.corpus.read_ahead(result.distinct_codes, result.stop_words)
+                    result.map_points()
             except Exception as error:  # saving tells what is wrong, and the program may end meanwhile
                 log.debug("A save could not be prepared: %s", error)
 
     def _in_memory(self, mark: str) -> TextClustering:
         """Return the groups that a page shows, with the vectors, which each save needs."""
-        shown = self._shown.get(mark, self._result)
-        if shown.known_embeddings is None:
+        result = self._shown.get(mark, self._result)
+        if result.known_embeddings is None:
             with suppress(UserError):  # names can be saved without them
-                shown = self._shown[mark] = replace(shown, known_embeddings=shown.embedded().X)
-        return shown
+                result = self._shown[mark] = replace(result, known_embeddings=result.embedded().X)
+        return result
 
     def save(self, stored: bytes, version: str) -> SavedEdits:
         """Save a state, of a page that shows this version of the model or saved it."""
@@ -137,8 +137,7 @@ class OpenModel:
             def edit() -> tuple[TextClustering, TextClustering]:
                 if not version == self.version == model_version(self.folder):
                     raise ModelChangedError(MODEL_CHANGED)
-                shown = self._in_memory(state.grouping)
-                return self._result, apply_state(shown, state, saved=self._result)
+                return self._result, apply_state(self._in_memory(state.grouping), state, saved=self._result)
 
             saved = save_edits(self.folder, edit)
             # A page that saves goes on with the groups that it was opened with; all others are told to reload.

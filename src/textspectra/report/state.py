@@ -199,8 +199,8 @@ def apply_state(
     changed, labels = (_regrouped if state.edited else _cut)(result, state.clusters, saved or result)
     changed = changed.rename(dict(zip(labels, (cluster.name for cluster in state.clusters), strict=True)))
     first: dict[int, int] = {}  # the group that has a color: the first one of the state
-    for position, one in zip(map(changed.position, labels), state.clusters, strict=True):
-        first.setdefault(changed.clusters[position].color if one.color is None else one.color, position)
+    for position, cluster in zip(map(changed.position, labels), state.clusters, strict=True):
+        first.setdefault(changed.clusters[position].color if cluster.color is None else cluster.color, position)
     kept = {position: color for color, position in first.items()}
     moved = result.corpus.codes[np.array([row for cluster in state.clusters for row in cluster.moved], np.intp)]
     changed = replace(

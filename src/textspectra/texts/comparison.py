@@ -286,7 +286,7 @@ def _new_texts_alone(
     labels = [model.clusters[code].label if code < k else model.next_label + code - k for code in filled.tolist()]
     gone = {cluster.name for cluster in model.clusters} - {cluster.name for cluster in kept.values()}
     colors = {place: cluster.color for place, cluster in kept.items()}
-    named = with_colors(with_names(clusters, labels, kept, gone), colors, [one.color for one in model.clusters])
+    named = with_colors(with_names(clusters, labels, kept, gone), colors, [cluster.color for cluster in model.clusters])
     by_hand = {model.corpus.distinct[text] for text in model.moved_by_hand}
     return replace(
         model, corpus=corpus, totals=texts.totals, known_embeddings=texts.X,

@@ -300,9 +300,8 @@ class RegroupedTexts(ClusteredTexts):
         shared = np.bincount(inverse.ravel(), self.corpus.counts[grouped])
         colors: dict[int, int] = {}
         for old, new in both[np.argsort(-shared, kind="stable")].tolist():
-            color = self.clusters[old].color
-            if old >= 0 and new not in colors and color not in colors.values():
-                colors[new] = color
+            if old >= 0 and new not in colors and self.clusters[old].color not in colors.values():
+                colors[new] = self.clusters[old].color
         return colors
 
     def describe_grouping(
