@@ -185,7 +185,7 @@ lock:
 	$(VENV)/lock/bin/python -m pip install --quiet --upgrade pip
 	$(VENV)/lock/bin/python -m pip install --quiet --editable '.[all]' --editable ./study --group dev --group bench --group release
 	$(VENV)/lock/bin/python -m pip freeze --all --exclude-editable --exclude setuptools | sed 's/+cpu$$//' > requirements.lock
-	$(VENV)/lock/bin/python tools/licences.py
+	$(VENV)/lock/bin/python tools/licenses.py
 	rm -rf $(VENV)/lock
 
 clean:

@@ -143,14 +143,14 @@ def bench_browser() -> list[Row]:
             f"{first['ours']:,.0f} ms against {first['bare']:,.0f} ms, medians of {REPEAT} loads in turn",
         ),
         (
-            "100,000 texts: moving the slider by one, against one bare recolouring of the same points",
+            "100,000 texts: moving the slider by one, against one bare recoloring of the same points",
             "≤ 2×",
             f"{slide['ours'] / slide['bare']:.2f}×",
             f"{slide['ours']:,.0f} ms against {slide['bare']:,.0f} ms, medians of {SLIDES}",
         ),
         *(
             (
-                f"100,000 texts: {what}, against one bare recolouring of the same points",
+                f"100,000 texts: {what}, against one bare recoloring of the same points",
                 "≤ 2×",
                 f"{np.median(times) / slide['bare']:.2f}×",
                 f"{np.median(times):,.0f} ms against {slide['bare']:,.0f} ms, medians of {SLIDES}",

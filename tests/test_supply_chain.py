@@ -1,11 +1,11 @@
-"""No code of ours runs what it reads, and no package comes with a licence that nobody has looked at."""
+"""No code of ours runs what it reads, and no package comes with a license that nobody has looked at."""
 
 import ast
 from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from licences import ALWAYS, DEVELOPMENT, Package, found, listed, locked
+from licenses import ALWAYS, DEVELOPMENT, Package, found, listed, locked
 
 ROOT = Path(__file__).parents[1]
 SOURCES = sorted(path for folder in ("src", "study/src") for path in (ROOT / folder).rglob("*.py"))
@@ -59,7 +59,7 @@ GIVEN_ON = {"igraph"}
 """Packages under the GPL: a rival in the study, which textspectra itself never installs."""
 
 
-def test_the_licence_of_every_locked_package_is_listed():
+def test_the_license_of_every_locked_package_is_listed():
     assert {package.name: package.version for package in listed()} == locked()
 
 
@@ -71,15 +71,15 @@ def test_what_textspectra_needs_binds_no_program_that_uses_it():
 
 
 def test_the_list_says_what_the_packages_say():
-    here = {package.name: package.licence for package in found() if version(package.name) == package.version}
+    here = {package.name: package.license for package in found() if version(package.name) == package.version}
     assert len(here) > 15
-    assert {package.name: package.licence for package in listed() if package.name in here} == here
+    assert {package.name: package.license for package in listed() if package.name in here} == here
 
 
 @pytest.mark.parametrize(
-    ("licence", "harmless"),
+    ("stated", "harmless"),
     [("MIT License", True), ("BSD-3-Clause AND GPL-3.0-or-later WITH GCC-exception-3.1", True), ("LGPL-2.1", True),
      ("GPL-3.0-only", False), ("GNU General Public License (GPL)", False), ("", False), ("ask us", False)],
 )  # fmt: skip
-def test_a_licence_is_judged(licence, harmless):
-    assert Package("a", "1", licence, ALWAYS).is_harmless == harmless
+def test_a_license_is_judged(stated, harmless):
+    assert Package("a", "1", stated, ALWAYS).is_harmless == harmless

@@ -374,6 +374,18 @@ def test_a_small_study_has_claims_without_enough_data_and_no_number_that_is_none
     assert (found["ari"] == "not enough data") == (titles != ("my texts",))
 
 
+def test_samples_that_rivals_cannot_cluster_do_not_count_against_them(all_sets):
+    closest = both(cells(KMEANS, k=times_classes(0.5)), cells(*RIVALS, k=times_classes(1.9)))
+
+    def without_rivals(cell):
+        """Let the paper's k be perfect on the larger samples, which no rival can cluster."""
+        if cell.variant.size <= 1000:
+            return closest(cell)
+        return None if cell.task in RIVALS else cells(KMEANS, k=times_classes(1))(cell)
+
+    assert verdict("closest_k", all_sets, without_rivals) == verdict("closest_k", all_sets, closest) == "does not hold"
+
+
 def test_contrast_is_the_difference_of_means_over_the_standard_deviation():
     assert contrast([[1, 1, 0], [1, 1, 0], [0, 0, 1]], [2]) == pytest.approx(1 / (20 / 81) ** 0.5)
     assert contrast([[1, 1], [1, 1]], [1]) == 0

@@ -158,7 +158,7 @@ def cohesion_shape(findings: Findings) -> Outcome:
 
 def cohesion_across_datasets(findings: Findings) -> Outcome:
     """Judge by whether the ratio orders datasets as NMI does, for each algorithm and model."""
-    cells = [c for c in findings.ok(*PAPERS_SIX) if None not in (score(c, "cohesion_ratio"), score(c, "nmi"))]
+    cells = [c for c in findings.cells_of_six if None not in (score(c, "cohesion_ratio"), score(c, "nmi"))]
     found = []
     for task in PAPERS_SIX:
         for model in findings.results.manifest.models:

@@ -277,21 +277,19 @@ def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
 
 
 def closest_k(findings: Findings) -> Outcome:
-    """Judge by the median factor between found and true k on each dataset."""
+    """Judge by the median factor between found and true k on each dataset, on samples that all five can cluster."""
     factors: dict[str, dict[str, list[float]]] = {}
-    used = [cell for cell in findings.ok("kmeans_kest", *RIVALS) if cell.variant.kind != "random"]
+    used = [cell for cell in findings.cells_of_six if cell.variant.kind != "random" and cell.task != "hac_kest"]
     for cell in used:
         off = abs(math.log(max(cell.values["k"], 1) / cell.variant.classes))
         factors.setdefault(cell.variant.dataset, {}).setdefault(cell.task, []).append(off)
-    complete = {name: by_task for name, by_task in factors.items() if len(by_task) == len(RIVALS) + 1}
+    if not factors:
+        return unknown()
     won = {
         name: all(np.median(by_task["kmeans_kest"]) < np.median(by_task[rival]) for rival in RIVALS)
-        for name, by_task in complete.items()
+        for name, by_task in factors.items()
     }
-    if not won:
-        return unknown()
     where = listing(findings.title(name) for name, first in won.items() if first)
-    used = [cell for cell in used if cell.variant.dataset in won]
     return Outcome(
         most_of(list(won.values())),
         f"closest on {share(sum(won.values()), len(won))} datasets: {where}",

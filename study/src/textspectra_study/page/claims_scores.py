@@ -338,7 +338,7 @@ def _cells_basis(findings: Findings, cells: Sequence[Cell]) -> str:
 
 
 def _six_basis(findings: Findings) -> str:
-    return _cells_basis(findings, findings.ok(*PAPERS_SIX))
+    return _cells_basis(findings, findings.cells_of_six)
 
 
 def _blocks_basis(findings: Findings, blocks: Sequence[Block]) -> str:

@@ -148,9 +148,10 @@ def correlation(findings: Findings) -> list[Block]:
     return [
         Heading(2, "Intrinsic and extrinsic metrics"),
         Paragraph(
-            "Spearman’s correlation over the cells of all datasets and models: of the paper’s six algorithms, and of "
-            "all. Metrics that are better when lower are negated (−DBI, −RE of k), so a positive number always means "
-            "agreement. The paper prints a picture without numbers."
+            "Spearman’s correlation over the cells of all datasets and models: of the paper’s six algorithms in blocks "
+            "in which all six have numbers, and of all algorithms in all blocks. Metrics that are better when lower "
+            "are negated (−DBI, −RE of k), so a positive number always means agreement. The paper prints a picture "
+            "without numbers."
         ),
         *pictured(figures.correlation_figure(findings), "Spearman correlations (the paper’s Figure 3)."),
     ]

@@ -1,8 +1,8 @@
-"""Write down the licence of every package in requirements.lock: `python tools/licences.py`, where all are installed.
+"""Write down the license of every package in requirements.lock: `python tools/licenses.py`, where all are installed.
 
-`tools/licences.csv` says for each package which version was looked at, its licence, and who gets it: every
+`tools/licenses.csv` says for each package which version was looked at, its license, and who gets it: every
 installation (`always`), those that ask for an extra of textspectra or for the study (`study`), or those who develop it.
-The tests compare the list with the lock file and with what is installed, and refuse licences that bind the programs of
+The tests compare the list with the lock file and with what is installed, and refuse licenses that bind the programs of
 our users.
 """
 
@@ -21,7 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
-LOCK, LIST = ROOT / "requirements.lock", ROOT / "tools" / "licences.csv"
+LOCK, LIST = ROOT / "requirements.lock", ROOT / "tools" / "licenses.csv"
 STUDY = "study/pyproject.toml"
 
 ALWAYS, DEVELOPMENT = "always", "development"
@@ -31,10 +31,10 @@ HARMLESS = re.compile(
     r"Zlib|CNRI|HPND|CC0|Public Domain|LGPL)\b",
     re.IGNORECASE,
 )
-"""Licences that allow any use; MPL and LGPL ask only that changes of the package itself are given on."""
+"""Licenses that allow any use; MPL and LGPL ask only that changes of the package itself are given on."""
 
 BINDING = re.compile(r"\b(A?GPL|GNU (Affero )?General Public|EUPL|SSPL|BUSL|CC-BY-NC|proprietary)", re.IGNORECASE)
-"""Licences that would bind a program which contains the package."""
+"""Licenses that would bind a program which contains the package."""
 
 RUNTIME_LIBRARY = re.compile(r"GPL-3\.0-or-later WITH GCC-exception-3\.1", re.IGNORECASE)
 """The Fortran library in the wheels of SciPy and NumPy; the exception lets any program contain it."""
@@ -45,13 +45,13 @@ class Package(NamedTuple):
 
     name: str
     version: str
-    licence: str
+    license: str
     needed: str
 
     @property
     def is_harmless(self) -> bool:
-        """Whether the licence is known and binds no program that uses the package."""
-        named = RUNTIME_LIBRARY.sub("", self.licence)
+        """Whether the license is known and binds no program that uses the package."""
+        named = RUNTIME_LIBRARY.sub("", self.license)
         return HARMLESS.search(named) is not None and BINDING.search(named) is None
 
 
@@ -61,8 +61,8 @@ def locked() -> dict[str, str]:
     return {canonicalize_name(name): version for name, version in pairs}
 
 
-def licence_of(name: str) -> str:
-    """Return what an installed package says about its licence, shortened to a line; nothing if it says nothing."""
+def license_of(name: str) -> str:
+    """Return what an installed package says about its license, shortened to a line; nothing if it says nothing."""
     about = distribution(name).metadata
     classifiers = about.get_all("Classifier") or []
     classified = [one.rpartition(" :: ")[2] for one in classifiers if one.startswith("License ::")]
@@ -104,7 +104,7 @@ def found() -> Iterator[Package]:
         asked = [extra for extra, names in extras.items() if name in names]
         needed = ALWAYS if name in always else " ".join(asked) or DEVELOPMENT
         try:
-            yield Package(name, version, licence_of(name), needed)
+            yield Package(name, version, license_of(name), needed)
         except PackageNotFoundError:
             continue
 
@@ -124,7 +124,7 @@ def main() -> None:
         lines.writerows(packages)
     missing = sorted(locked().keys() - {package.name for package in packages})
     if missing:
-        sys.exit(f"not installed, so their licence is not known: {', '.join(missing)}")
+        sys.exit(f"not installed, so their license is not known: {', '.join(missing)}")
 
 
 if __name__ == "__main__":
