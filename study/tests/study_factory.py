@@ -127,12 +127,12 @@ def _profile_cell(rng, variant, model, task):
 
 
 def _similarity_cell(rng, variant, model):
-    edges = [20, 40, 60, 80]
-    of_row = np.searchsorted(edges, np.arange(100), side="right")
+    of_row = np.arange(100) // 20
     raw = 0.2 + 0.3 * (of_row[:, None] == of_row) + 0.05 * rng.standard_normal((100, 100))
     raw = (raw + raw.T) / 2
     zscored = np.maximum((raw - raw.mean()) / raw.std(), 0)
-    values = {"raw": raw.round(3).tolist(), "zscored": zscored.round(3).tolist(), "edges": edges, "negative": 0.02}
+    values = {"raw": raw.round(3).tolist(), "zscored": zscored.round(3).tolist(), "negative": 0.02}
+    values |= {"contrast_raw": 1.0, "contrast_zscored": 1.2}
     return Cell(variant, model, "similarity", "ok", values, 1.0, 150.0)
 
 
@@ -168,11 +168,12 @@ def _readings_cell(rng, variant, model):
                 "ratio": ratio,
                 "ratio_unrectified": 1.1 * ratio,
                 "ratio_with_singletons": 0.999 * ratio,
+                "ratio_without_singletons": ratio,
                 "permuted_mean": 1.0,
                 "permuted_low": 0.99,
                 "permuted_high": 1.01,
                 "permuted_p": 0.01,
-                "pmi_drawn": math.log(ratio),
+                "pmi_expected": math.log(ratio),
                 "pmi_nearest": 2 * math.log(ratio),
                 "silhouette": -0.02,
             }

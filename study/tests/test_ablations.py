@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import textspectra as ts
-from textspectra_study.ablations import WINDOWS, hac_cuts, kmeans_cuts, profile, similarity, spectrum, sweep
+from textspectra_study.ablations import WINDOWS, contrast, hac_cuts, kmeans_cuts, profile, similarity, spectrum, sweep
 
 
 @pytest.mark.parametrize("zscore", [False, True])
@@ -57,7 +57,6 @@ def test_similarities_are_averaged_over_tiles_of_rows_sorted_by_class():
     found = similarity(X, np.array([0, 1, 0, 1]), 0)
     order = angles[[0, 2, 1, 3]]
     assert np.allclose(found["raw"], np.cos(order[:, None] - order), atol=6e-4)
-    assert found["edges"] == [2]
     assert found["negative"] == pytest.approx(8 / 12)  # of the pairs of different rows
 
 
@@ -66,6 +65,21 @@ def test_many_rows_share_a_tile():
     found = similarity(X, np.arange(250) % 2, 0)
     matrix = np.array(found["raw"])
     assert matrix.shape == (100, 100)
-    assert found["edges"] == [50]
     assert (matrix[:50, :50] == 1).all()
     assert (matrix[:50, 50:] == 0).all()
+
+
+def test_the_contrast_of_random_classes_is_zero_although_rows_are_similar_to_themselves():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((400, 50)).astype(np.float32)
+    found = similarity(X, rng.integers(0, 100, 400), 0)
+    assert found["contrast_raw"] == pytest.approx(0, abs=0.1)
+    assert found["contrast_zscored"] == pytest.approx(0, abs=0.1)
+
+
+def test_the_contrast_is_a_difference_of_means_in_standard_deviations():
+    similarities = np.array([[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 1]], np.float32)
+    spread = np.std([0.8, 0.2, 0.4])
+    assert contrast(similarities, np.array([0, 0, 1])) == pytest.approx((0.8 - 0.3) / spread)
+    assert np.isnan(contrast(similarities, np.array([0, 1, 2])))
+    assert np.isnan(contrast(np.ones((3, 3), np.float32), np.array([0, 0, 1])))

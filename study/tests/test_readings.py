@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score, silhouette_score
 
 import textspectra as ts
 from textspectra_study import readings as module
-from textspectra_study.algorithms import PAPERS_SIX
+from textspectra_study.algorithms import DEFAULT, PAPERS_SIX
 from textspectra_study.baselines import run_baseline
 from textspectra_study.readings import Pairs, ratio_by_formula, readings, settings, silhouette_by_formula, times
 from textspectra_study.similarities import unit_rows
@@ -34,11 +34,12 @@ def test_clear_groups_are_far_from_chance_and_random_labels_are_not(planted):
     pytest.importorskip("igraph")
     X, truth = planted(4, 80)
     clear = {row["of"]: row for row in readings(X, truth, 0)["clusterings"]}
-    assert list(clear) == ["classes", *PAPERS_SIX]
+    assert list(clear) == ["classes", *PAPERS_SIX, DEFAULT]
     assert clear["classes"]["ratio"] == pytest.approx(ts.cohesion_ratio(X, truth), rel=1e-5)
     assert clear["classes"]["permuted_p"] == 0.01
     assert clear["classes"]["permuted_mean"] == pytest.approx(1, abs=0.02)
-    assert clear["classes"]["pmi_drawn"] == pytest.approx(math.log(clear["classes"]["ratio"]), abs=0.2)
+    assert clear["classes"]["pmi_expected"] == pytest.approx(math.log(clear["classes"]["ratio"]), rel=1e-5)
+    assert clear["classes"]["ratio_with_singletons"] < clear["classes"]["ratio_without_singletons"]
     random = readings(X, np.random.default_rng(1).permutation(truth), 0)["clusterings"][0]
     assert random["permuted_p"] > 0.05
     assert random["permuted_low"] < random["ratio"] < random["permuted_high"]
@@ -49,7 +50,7 @@ def test_a_clustering_of_single_rows_has_readings_that_are_not_defined(planted):
     X, _ = planted(4, 40)
     alone = readings(X, np.arange(40), 0)["clusterings"][0]
     assert (alone["ratio"], alone["permuted_mean"]) == (1.0, 1.0)
-    assert alone["pmi_drawn"] is alone["silhouette"] is None
+    assert alone["pmi_expected"] is alone["ratio_without_singletons"] is alone["silhouette"] is None
 
 
 def test_settings_are_those_of_the_rivals(planted):

@@ -87,10 +87,10 @@ def test_a_plan_says_time_memory_and_disk(command, data, tmp_path):
     said = command("plan", "s", "--data", data, "--jobs", "2", "--measured", measured).splitlines()
     n = len(TASKS)
     assert said[0] == f"{n} of {n} cells are left to compute."
-    assert said[1] == "Embedding: 60 texts with wordllama, about a minute."
-    optics = "optics on messages-whole-60 with wordllama alone"
-    assert said[2] == f"Time: about 2 h 00 min for the cells; {optics} 2 h 00 min."
-    assert said[3] == f"Memory: up to 5.0 GB; {optics} 5.0 GB."
+    assert said[1] == "Embedding: 60 texts with wordllama, about 1 min."
+    optics = "optics on messages-whole-60 with wordllama"
+    assert said[2] == f"Time: about 2 h 00 min for the cells; the slowest, {optics}, takes 2 h 00 min."
+    assert said[3] == f"Memory: up to 5.0 GB; the largest cell, {optics}, needs 5.0 GB."
     assert re.fullmatch(r"Disk: 0\.0 GB, and about as much for the cache of embeddings; \d+ GB are free\.", said[4])
     assert said[5].startswith("Not measured, and not counted: affinity_propagation, ")
     assert not (tmp_path / "s").exists()

@@ -20,7 +20,7 @@ WINDOWS = range(3, 16)
 FALLBACK = 5
 """The paper's k where a spectrum has no jump."""
 
-PROFILE_STEPS, PROFILE_HIGHEST = 14, 300
+PROFILE_STEPS, PROFILE_HIGHEST = 20, 300
 PROFILE_METRICS = (
     "ari", "nmi", "homogeneity", "completeness", "fowlkes_mallows", "silhouette", "cohesion_ratio",
 )  # fmt: skip
@@ -97,7 +97,7 @@ def spectrum(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
 
 
 def similarity(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
-    """Sort rows by class, average their similarities over at most 100 x 100 tiles, and count the negative ones."""
+    """Sort rows by class, average their similarities over at most 100 x 100 tiles, and measure the contrast."""
     rows = np.arange(min(len(X), MATRIX_ROWS))
     rows = rows[np.argsort(truth[rows], kind="stable")]
     units = unit_rows(X[rows])
@@ -108,11 +108,29 @@ def similarity(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
         sums = np.add.reduceat(np.add.reduceat(matrix, tiles, axis=0), tiles, axis=1)
         return [[round(float(value), 3) for value in row] for row in sums / np.outer(members, members)]
 
-    cosines = units @ units.T
-    edges = np.flatnonzero(np.diff(truth[rows])) + 1
+    cosines, zscored = units @ units.T, zscored_graph(units)
     return {
         "negative": rounded(float(np.mean(cosines < 0) * len(rows) / (len(rows) - 1))),
         "raw": averaged(cosines),
-        "zscored": averaged(zscored_graph(units)),
-        "edges": np.searchsorted(tiles, edges).tolist(),
+        "zscored": averaged(zscored),
+        "contrast_raw": rounded(contrast(cosines, truth[rows])),
+        "contrast_zscored": rounded(contrast(zscored, truth[rows])),
     }
+
+
+def contrast(similarities: Array, classes: NDArray[np.intp]) -> float:
+    """Return the mean similarity of two rows of a class minus that of two other rows, in standard deviations.
+
+    It is NaN if there are no such pairs or all similarities are equal.
+
+    Examples
+    --------
+    >>> contrast(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], np.float32), np.array([0, 0, 1])).round(3)
+    2.121
+    """
+    same = classes[:, None] == classes
+    pairs = ~np.eye(len(classes), dtype=bool)  # a row is most similar to itself, whatever its class
+    inside, across, spread = similarities[same & pairs], similarities[~same], similarities[pairs].std()
+    if not len(inside) or not len(across) or spread == 0:
+        return math.nan
+    return float((inside.mean() - across.mean()) / spread)

@@ -16,7 +16,10 @@ from .baselines import BASELINES, Clustering, run_baseline
 from .results import METRICS, rounded
 from .similarities import unit_rows
 
-PAPERS_SIX = ("hdbscan", "optics", "affinity_propagation", "leiden", "kmeans_kest", "hac_kest")
+RIVALS = ("hdbscan", "optics", "affinity_propagation", "leiden")
+"""The algorithms with which the paper compares its own; they compare all pairs of rows."""
+
+PAPERS_SIX = (*RIVALS, "kmeans_kest", "hac_kest")
 """The algorithms of the paper's tables."""
 
 DEFAULT = "default"

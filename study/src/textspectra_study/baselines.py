@@ -111,7 +111,7 @@ def _affinity_propagation(units: NDArray[np.float32], seed: int) -> NDArray[np.i
     from sklearn.cluster import AffinityPropagation
 
     with warnings.catch_warnings():
-        # Without convergence all rows are labeled as noise, and scored as such.
+        # Without convergence, the labels of the last iteration are scored; rows without an exemplar are noise.
         warnings.simplefilter("ignore", ConvergenceWarning)
         return _codes(AffinityPropagation(random_state=seed).fit_predict(units))
 

@@ -28,28 +28,35 @@ PLAN_OPTIONS = (
         "--data",
         metavar="FOLDER",
         type=click.Path(path_type=Path),
-        help="Files with the columns text and label. [default: TEXTSPECTRA_DATA, then the Hugging Face hub]",
+        help="Folder of files with the columns text and label. [default: $TEXTSPECTRA_DATA, or the Hugging Face Hub]",
     ),
     click.option(
         "--sets",
         metavar="NAME,...",
-        help="Names of the paper's datasets or of files. [default: the paper's six, or all files if none is there]",
+        help="Names of the paper's datasets or of files. [default: the paper's six, or all files if none is in FOLDER]",
     ),
     click.option(
         "--models",
         metavar="NAME,...",
         default="wordllama",
         show_default=True,
-        help="See `textspectra models`; `paper` is the paper's four, if their weights are there or can be downloaded.",
+        help="Embedding models; `textspectra models` lists them. `paper` selects the paper's four.",
     ),
     click.option(
         "--max-size",
         metavar="N|MODEL=N",
         multiple=True,
-        help="Leave out samples with more rows, for all models or for one. May be given several times.",
+        help="Skip samples with more than N rows, for all models or for one. Can be repeated.",
     ),
-    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Cells in parallel. [default: one per core]"),
-    click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Same seed, same numbers."),
+    click.option(
+        "--jobs",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Number of cells to compute in parallel. [default: one per core]",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The same seed gives the same numbers."
+    ),
 )
 """The options that decide which cells a study has."""
 
@@ -66,8 +73,8 @@ def plan_options(function: Callable[..., None]) -> Callable[..., None]:
 def command() -> None:
     """Compare clustering algorithms on labeled datasets as the paper does.
 
-    `plan` says what a run will take. `run` computes the numbers; it can be stopped and continued at any time. `report`
-    writes a page with the numbers beside the paper's.
+    `plan` estimates what a run will take. `run` computes the numbers; it can be stopped and continued at any time.
+    `report` writes a page with the numbers beside the paper's.
     """
 
 
@@ -113,8 +120,12 @@ def run() -> None:
 @command.command("run", short_help="Compute the missing cells of a study.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @plan_options
-@click.option("--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Seconds for one cell.")
-@click.option("--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Gigabytes for one cell.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=1), default=1800, show_default=True, help="Time limit of a cell, in seconds."
+)
+@click.option(
+    "--memory", type=click.FloatRange(min=0.5), default=8, show_default=True, help="Memory limit of a cell, in GB."
+)
 @click.option("--retry", is_flag=True, help="Recompute cells that failed or hit a limit.")
 @quiet_option
 def run_command(
@@ -144,7 +155,7 @@ def run_command(
         click.echo(f"Next: textspectra-study report {folder}")
 
 
-@command.command("plan", short_help="Say what a run will take: time, memory and disk.")
+@command.command("plan", short_help="Estimate the time, memory and disk space that a run will take.")
 @click.argument("folder", metavar="STUDY", type=click.Path(path_type=Path))
 @plan_options
 @click.option(
@@ -157,7 +168,7 @@ def plan_command(
     folder: Path, data: Path | None, sets: str | None, models: str, max_size: tuple[str, ...], jobs: int | None,
     seed: int, measured: Path | None,
 ) -> None:  # fmt: skip
-    """Say what `run` with the same options will still take on this machine; nothing is written.
+    """Estimate what `run` with the same options still needs on this machine; nothing is written.
 
     Embedding and scoring are timed now, on a few texts. The cells are estimated from finished ones.
     """
@@ -169,8 +180,13 @@ def plan_command(
         click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
     if found.slowest[0]:
         time_alone, memory_alone = _duration(found.slowest[1]), f"{found.largest[1] / 1e3:.1f} GB"
-        click.echo(f"Time: about {_duration(found.seconds)} for the cells; {found.slowest[0]} alone {time_alone}.")
-        click.echo(f"Memory: up to {found.megabytes / 1e3:.1f} GB; {found.largest[0]} alone {memory_alone}.")
+        click.echo(
+            f"Time: about {_duration(found.seconds)} for the cells; the slowest, {found.slowest[0]}, takes "
+            f"{time_alone}."
+        )
+        click.echo(
+            f"Memory: up to {found.megabytes / 1e3:.1f} GB; the largest cell, {found.largest[0]}, needs {memory_alone}."
+        )
         also = "and about as much for the cache of embeddings"
         click.echo(f"Disk: {found.disk / 1e9:.1f} GB, {also}; {found.free / 1e9:.0f} GB are free.")
     if found.unknown:
@@ -284,7 +300,5 @@ class _ProgressBar:
 
 
 def _duration(seconds: float) -> str:
-    minutes = round(seconds / 60)
-    if minutes < 1:
-        return "a minute"
+    minutes = max(1, round(seconds / 60))
     return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60:02d} min"

@@ -15,8 +15,10 @@ import numpy as np
 
 from textspectra import UsageError, UserError, evaluate
 
+from .algorithms import RIVALS
+from .cells import MEGABYTE
 from .forecast import value_at
-from .run import Study, read_study
+from .run import Study, is_missing, read_study
 from .store import MANIFEST, Planned, Store
 from .tasks import TASKS
 from .vectors import vectors_file
@@ -24,7 +26,7 @@ from .vectors import vectors_file
 SAMPLE = 128
 """The texts of each dataset that are embedded to measure a model."""
 
-SCORED = (1000, 10_000)
+SCORED_ROWS = (1000, 10_000)
 """The rows of which the scores are computed to measure them; with more rows, they take hardly longer."""
 
 CELL_BYTES = 4096
@@ -81,17 +83,19 @@ def plan_study(folder: Path, *, jobs: int | None = None, measured: Path | None =
     store.check()
     known = _measured(store, measured)
     study = read_study(**options)
-    waiting = [cell for cell in study.plan if store.get(cell) is None and study.why_not(cell) is None]
+    waiting = [cell for cell in study.plan if study.why_not(cell) is None and is_missing(store.get(cell))]
     cores = jobs or os.cpu_count() or 1
     scoring = _scoring_seconds() if waiting else []
+    embedding, widths, disk = _embedding(study, waiting, store.vectors)
     seconds, megabytes = {}, {}
     for cell in (cell for cell in waiting if cell.task in known):
-        size, of_task = cell.variant.size, known[cell.task]
-        seconds[cell] = value_at(size, [(rows, took) for rows, took, _ in of_task])
+        size, of_task, all_pairs = cell.variant.size, known[cell.task], cell.task in RIVALS
+        seconds[cell] = value_at(size, [(rows, took) for rows, took, _ in of_task], all_pairs=all_pairs)
         if TASKS[cell.task].score is not None:
-            seconds[cell] += value_at(min(size, SCORED[-1]), scoring)
-        megabytes[cell] = value_at(size, [(rows, peak) for rows, _, peak in of_task])
-    embedding, disk = _embedding(study, waiting, store.vectors)
+            seconds[cell] += value_at(min(size, SCORED_ROWS[-1]), scoring)
+        megabytes[cell] = value_at(size, [(rows, peak) for rows, _, peak in of_task], all_pairs=all_pairs)
+        # one more copy of the vectors, because those that were measured may be narrower
+        megabytes[cell] += 4 * size * widths.get(cell.model, 0) / MEGABYTE
     there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return Forecast(
         cells=len(waiting),
@@ -110,7 +114,7 @@ def plan_study(folder: Path, *, jobs: int | None = None, measured: Path | None =
 def _highest(values: Mapping[Planned, float]) -> tuple[str, float]:
     if not values:
         return "", 0.0
-    cell = max(values, key=lambda one: values[one])
+    cell = max(values, key=lambda planned: values[planned])
     return f"{cell.task} on {cell.variant.name} with {cell.model}", values[cell]
 
 
@@ -140,7 +144,7 @@ def _measured(store: Store, file: Path | None) -> dict[str, list[tuple[int, floa
 def _scoring_seconds() -> list[tuple[int, float]]:
     """Measure how long the scores of a clustering take; `resources.csv` does not count them."""
     rng, measured = np.random.default_rng(0), []
-    for rows in SCORED:
+    for rows in SCORED_ROWS:
         X, labels = rng.standard_normal((rows, 256), np.float32), np.arange(rows) % 50
         start = time.process_time()  # as the seconds of cells
         evaluate(X, labels, labels[::-1], random_state=0)
@@ -148,9 +152,12 @@ def _scoring_seconds() -> list[tuple[int, float]]:
     return measured
 
 
-def _embedding(study: Study, waiting: Sequence[Planned], folder: Path) -> tuple[dict[str, tuple[int, float]], float]:
-    """Return texts and seconds for each model, and the bytes of all vectors that are not there yet."""
+def _embedding(
+    study: Study, waiting: Sequence[Planned], folder: Path
+) -> tuple[dict[str, tuple[int, float]], dict[str, int], float]:
+    """Return texts and seconds for each model, its width, and the bytes of all vectors that are not there yet."""
     texts_of: dict[str, tuple[int, float]] = {}
+    widths: dict[str, int] = {}
     size = 0.0
     for name, model in dict.fromkeys((cell.variant.dataset, cell.model) for cell in waiting):
         source, dataset = study.sources[name, model], study.datasets[name]
@@ -160,10 +167,10 @@ def _embedding(study: Study, waiting: Sequence[Planned], folder: Path) -> tuple[
         sample = [dataset.texts[row] for row in rows[:: max(1, len(rows) // SAMPLE)][:SAMPLE]]
         source.backend.embed(sample[:1])  # loads the model
         start = time.perf_counter()
-        width = source.backend.embed(sample).shape[1]
+        widths[model] = source.backend.embed(sample).shape[1]
         took = (time.perf_counter() - start) / len(sample)
         n = len(np.setdiff1d(rows, source.ready_rows))
         texts, seconds = texts_of.get(model, (0, 0.0))
         texts_of[model] = texts + n, seconds + n * took
-        size += 4.0 * len(rows) * width
-    return texts_of, size
+        size += 4.0 * len(rows) * widths[model]
+    return texts_of, widths, size

@@ -13,7 +13,7 @@ from sklearn.metrics import adjusted_rand_score, normalized_mutual_info_score, s
 
 from textspectra import UserError, cohesion_ratio, cohesion_report, laplacian_eigenvalues, spectral_k
 
-from .algorithms import ALGORITHMS, PAPERS_SIX
+from .algorithms import ALGORITHMS, DEFAULT, PAPERS_SIX
 from .baselines import run_baseline
 from .results import rounded
 from .similarities import unit_rows
@@ -33,7 +33,7 @@ SIMILAR_SHARE = 0.05
 """The share of all pairs that are similar, if similarity is yes or no."""
 
 SINGLETON_SHARE = 0.1
-"""The share of the rows that become clusters of one row, to see whether the ratio changes."""
+"""The share of the rows that become clusters of one row, to see whether they change the ratio of the others."""
 
 SIZES = (1000, 2000, 5000, 10_000, 20_000)
 """Numbers of rows at which times are measured; rows are repeated at most once."""
@@ -67,9 +67,10 @@ def _agreement(labels: NDArray[np.intp], truth: NDArray[np.intp]) -> Values:
 
 
 def readings(X: Array, truth: NDArray[np.intp], seed: int) -> Values:
-    """Read the Cohesion Ratio of the classes and of the paper's six algorithms in each way the paper does."""
+    """Read the Cohesion Ratio of the classes, of the paper's six algorithms and of the default as the paper does."""
     X, truth = X[:ROWS], truth[:ROWS]
-    labels_of = {"classes": truth} | {name: ALGORITHMS[name].compute(X, truth, seed).labels for name in PAPERS_SIX}
+    algorithms = {name: ALGORITHMS[name].compute for name in (*PAPERS_SIX, DEFAULT)}
+    labels_of = {"classes": truth} | {name: compute(X, truth, seed).labels for name, compute in algorithms.items()}
     pairs = Pairs(X)
     return {"clusterings": [{"of": name, **_reading(pairs, labels, seed)} for name, labels in labels_of.items()]}
 
@@ -96,6 +97,10 @@ class Pairs:
         shared: NDArray[np.bool_] = labels[first] == labels[second]
         return shared
 
+    def mean_of(self, chosen: NDArray[np.bool_]) -> float:
+        """Return the mean similarity of some pairs; NaN if there are none."""
+        return float(self.similarity[chosen].mean()) if chosen.any() else math.nan
+
     def ratio(self, labels: NDArray[np.intp]) -> float:
         """Return the Cohesion Ratio, summed literally; a cluster of one row is one pair of average similarity."""
         same = self.same(labels)
@@ -111,8 +116,7 @@ def _reading(pairs: Pairs, labels: NDArray[np.intp], seed: int) -> Values:
     scattered = labels.copy()
     rows = rng.choice(len(labels), round(SINGLETON_SHARE * len(labels)), replace=False)
     scattered[rows] = labels.max() + 1 + np.arange(len(rows))
-    same = pairs.same(labels)
-    drawn = rng.random(len(same)) < pairs.similarity
+    same, others = pairs.same(labels), pairs.same(scattered)
     nearest = pairs.similarity >= np.quantile(pairs.similarity, 1 - SIMILAR_SHARE)
     values = {
         "mu_global": report.mu_global,
@@ -120,11 +124,12 @@ def _reading(pairs: Pairs, labels: NDArray[np.intp], seed: int) -> Values:
         "ratio": report.ratio,
         "ratio_unrectified": _ratio_unrectified(pairs.units, labels),
         "ratio_with_singletons": pairs.ratio(scattered),
+        "ratio_without_singletons": pairs.mean_of(others) / pairs.mean,
         "permuted_mean": permuted.mean(),
         "permuted_low": np.quantile(permuted, 0.025),
         "permuted_high": np.quantile(permuted, 0.975),
         "permuted_p": (1 + np.sum(permuted >= ratio)) / (1 + PERMUTATIONS),
-        "pmi_drawn": _pmi(drawn, same),
+        "pmi_expected": math.log(pairs.mean_of(same) / pairs.mean) if pairs.mean_of(same) > 0 else math.nan,
         "pmi_nearest": _pmi(nearest, same),
         "silhouette": silhouette_score(pairs.units, labels) if 1 < len(np.unique(labels)) < len(labels) else math.nan,
     }
@@ -163,7 +168,7 @@ def _estimate_times(units: Array, seed: int) -> Values:
 
 def _metric_times(units: Array, k: int) -> Values:
     n = len(units)
-    labels = np.arange(n) % k  # times do not depend on which rows share a cluster
+    labels = np.arange(n) % k  # times hardly depend on which rows share a cluster
     repeats = 3 if n <= 5000 else 1
     row = {"n": n, "k": k, **_formula_times(units, labels, repeats)}
     row["ratio"] = _seconds(lambda: cohesion_ratio(units, labels), repeats)

@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from textspectra import Backend, UsageError, load_model
 
-from .algorithms import DEFAULT
+from .algorithms import DEFAULT, RIVALS
 from .cells import CellProcess, Limits, Work, failure
 from .datasets import Dataset, describe, load_datasets
 from .forecast import value_at
-from .results import OK, Manifest, Results, Variant
+from .results import OK, Cell, Manifest, Results, Variant
 from .store import Planned, Store, cell_key, package_versions
 from .tasks import TASKS, tasks_of
 from .variants import plan_variants, variant_rows
@@ -104,7 +104,7 @@ def run_study(
     waiting = []
     for planned in study.plan:
         cell = store.get(planned)
-        if cell is not None and not (retry and _failed(cell.status)):
+        if not is_missing(cell, retry=retry):
             continue
         reason = study.why_not(planned)
         if reason is None:
@@ -135,8 +135,9 @@ def read_study(
     return Study(load_datasets(sets, data), backends, seed, max_size, max_size_of or {})
 
 
-def _failed(status: str) -> bool:
-    return status != OK and not status.startswith("not run")
+def is_missing(cell: Cell | None, *, retry: bool = False) -> bool:
+    """Return whether a cell is to be computed; a cell that was skipped is, because limits may have changed."""
+    return cell is None or cell.status.startswith("not run") or (retry and cell.status != OK)
 
 
 class Study:
@@ -235,6 +236,9 @@ class _Pool:
         self._store, self._works, self._jobs, self._limits, self._progress = store, works, jobs, limits, progress
         self._running: list[_Running] = []
         self._taken: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for cell in store.read().cells:
+            if cell.ok:
+                self._taken[cell.task].append((cell.variant.size, cell.seconds))
 
     def run(self, waiting: Sequence[Planned]) -> None:
         queue = sorted(waiting, key=lambda planned: (planned.task not in FIRST, planned.variant.size), reverse=True)
@@ -277,7 +281,8 @@ class _Pool:
         finished = [cell for cells in self._taken.values() for cell in cells]
 
         def seconds(planned: Planned) -> float:
-            guess = value_at(planned.variant.size, self._taken.get(planned.task, finished))
+            measured = self._taken.get(planned.task, finished)
+            guess = value_at(planned.variant.size, measured, all_pairs=planned.task in RIVALS)
             return min(self._limits.seconds, guess)
 
         total = sum(map(seconds, queue)) + sum(seconds(running.planned) / 2 for running in self._running)

@@ -35,7 +35,9 @@ SECTIONS = [
     "Do the algorithms differ?",
     "Intrinsic and extrinsic metrics",
     "Metrics over the number of clusters",
-    "What was not run, and why",
+    "Readings of the Cohesion Ratio",
+    "Settings of the rivals",
+    "Cells without numbers",
     "Run time and memory",
     "Run it again",
 ]

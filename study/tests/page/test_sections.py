@@ -11,6 +11,7 @@ from textspectra_study.page.blocks import Span, Table
 from textspectra_study.page.claims import judge_claims
 from textspectra_study.page.findings import Findings
 from textspectra_study.page.render import to_markdown
+from textspectra_study.page.sections_cohesion import readings, settings, times
 from textspectra_study.page.sections_estimate import datasets, tau, window, zscore
 from textspectra_study.page.sections_run import again, claims_table, summary, without_numbers
 from textspectra_study.page.sections_scores import found_k, overall, ranks, sizes
@@ -45,14 +46,14 @@ def test_overall_scores_have_the_papers_row_under_ours_and_mark_the_ends(results
     names = [row.cells[0] for row in everywhere.rows]
     assert names[:4] == ["HDBSCAN", "in the paper", "OPTICS", "in the paper"]
     assert [name for name in names if name != "in the paper"] == list(TITLES.values())
-    column = everywhere.columns.index("RE of k")
-    of_paper = [row.cells[column] for row in everywhere.rows if row.from_paper]
+    column = fair.columns.index("RE of k")
+    of_paper = [row.cells[column] for row in fair.rows if row.from_paper]
     assert of_paper[4:] == [Span("0.520", "strong"), Span("0.522")]  # the paper prints the second in bold
     assert of_paper[1] == Span("33.321", "em")
     ours = {row.cells[0]: row.cells for row in everywhere.rows if not row.from_paper}
     values = [cell.values["ari"] for cell in results.of("leiden")]
     assert ours["Leiden"][1] == str(len(values))
-    assert ours["Leiden"][2].text == f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.2f}"
+    assert ours["Leiden"][2] == f"{np.mean(values):.3f} ± {np.std(values, ddof=1):.2f}"
 
 
 def test_cells_that_did_not_run_are_counted_with_the_reason(results):
@@ -95,26 +96,42 @@ def test_k_over_sizes_is_tested_for_the_paper_and_for_the_default(results):
     assert row.cells[2] == f"{ari:.2f} / {rho:.2f}"
 
 
-def test_the_page_says_which_of_the_papers_variants_are_filled_and_what_hinders_the_others(results):
+def test_the_page_says_which_of_the_papers_variants_have_results_and_why_others_have_none(results):
     def rows(study):
         table = [block for block in datasets(Findings(study)) if isinstance(block, Table)][1]
         return table.caption, [row.cells for row in table.rows]
 
     few = tuple(facts._replace(instances=7600) for facts in results.manifest.datasets)
     caption, (bless, reddit) = rows(replace(results, manifest=replace(results.manifest, datasets=few, max_size=3000)))
-    assert caption.startswith("5 of the paper’s 62 variants are filled")
-    assert bless == ("BLESS", "1", "1", "200", "–")
+    assert caption.startswith("5 of 62 variants have results")
+    assert bless == ("BLESS", "1", "1", "1", "200", "–")
     assert reddit == (
-        "Reddit", "14", "4", "500, 1,000 and 2,000",
+        "Reddit", "14", "4", "4", "500, 1,000 and 2,000",
         "10,000, 50,000, 100,000 and 350,000: the dataset here has 7,600 of the paper’s 420,464 rows; "
-        "5,000: --max-size 3000",
+        "5,000: --max-size",
     )  # fmt: skip
     nothing = replace(results, cells=[cell for cell in results.cells if cell.variant.dataset == "bless"])
-    assert rows(replace(results, cells=[]))[1][0] == ("BLESS", "1", "0", "none", "no cell is finished")
+    assert rows(replace(results, cells=[]))[1][0] == ("BLESS", "1", "0", "0", "none", "not finished")
     assert rows(nothing)[1][1] == (
-        "Reddit", "14", "0", "none",
-        "1,000, 2,000, 5,000, 10,000, 50,000, 100,000 and 350,000: no cell is finished",
+        "Reddit", "14", "0", "0", "none",
+        "1,000, 2,000, 5,000, 10,000, 50,000, 100,000 and 350,000: not finished",
     )  # fmt: skip
+
+
+def test_the_experiments_about_the_cohesion_ratio_and_its_rivals_are_tables():
+    study = Findings(make_results(titles=("BLESS", "20 Newsgroups"), models=("wordllama",)))
+    assert [row.cells for row in _table(settings(study)).rows][:2] == [
+        ("HDBSCAN", "2", "0.400", "0.400", "9"), ("HDBSCAN", "5", "0.300", "0.300", "9"),
+    ]  # fmt: skip
+    classes, *algorithms = (row.cells for row in _table(readings(study)).rows)
+    values = [row["ratio"] for cell in study.ok("readings") for row in cell.values["clusterings"][:1]]
+    assert classes[:3] == ("Classes", "2", "0.050")
+    assert classes[4] == f"{np.mean(values):.3f}"
+    assert [row[0] for row in algorithms][:2] == ["HDBSCAN", "OPTICS"]
+    first = _table(times(study)).rows[0].cells
+    assert first[:5] == ("wordllama", "1,000", "10", "0.0100", "0.1000")
+    nothing = Findings(replace(study.results, cells=[]))
+    assert settings(nothing) == readings(nothing) == times(nothing) == []
 
 
 def _table(blocks):

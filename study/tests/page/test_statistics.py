@@ -138,6 +138,19 @@ def test_sizes_are_compared_by_kruskal_wallis_over_kinds_and_models(results):
     assert list(found.by_size.values()) == clusters
     assert [len(cluster) for cluster in clusters] == [4, 4, 4]
     assert (found.statistic, found.p) == pytest.approx(tuple(stats.kruskal(*clusters)))
+    assert found.p_within == pytest.approx(stats.friedmanchisquare(*clusters).pvalue)
+
+
+def test_a_small_effect_of_the_size_is_found_within_models_that_differ_more():
+    variants = [Variant("a", kind, size, 5, 0) for size in (100, 200, 400, 800) for kind in ("random", "stratified")]
+    cells = [
+        Cell(v, model, "kmeans_kest", "ok", {"k": base + v.size // 100})
+        for v in variants
+        for model, base in (("m", 10), ("n", 50))
+    ]
+    (found,) = size_tests(Results(Manifest((), tuple(variants), ("m", "n"), 0), cells, 16))
+    assert found.p > 0.05
+    assert found.p_within < 0.01
 
 
 def test_one_estimate_at_each_size_is_no_test():
@@ -155,3 +168,4 @@ def test_equal_estimates_do_not_depend_on_the_size():
     cells = [Cell(v, "m", "kmeans_kest", "ok", {"k": 7}) for v in variants]
     (found,) = size_tests(Results(Manifest((), tuple(variants), ("m",), 0), cells, 4))
     assert (found.p, found.trend) == (1.0, None)
+    assert found.p_within is None  # of two sizes

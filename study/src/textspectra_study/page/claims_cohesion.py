@@ -21,18 +21,17 @@ Reading = dict[str, Any]
 
 
 def cohesion_range(findings: Findings) -> Outcome:
-    """Judge by the ratio of every clustering, with negative cosines as 0 and as they are."""
+    """Judge by the ratio of every clustering; with negative cosines as they are, it is only reported."""
 
     def lies_within(row: Reading) -> bool:
-        raw = row["ratio_unrectified"]
-        return 0 <= row["ratio"] <= 1 / row["mu_global"] and raw is not None and raw >= 0
+        return bool(0 <= row["ratio"] <= 1 / row["mu_global"])
 
     def measured(rows: Sequence[Reading], parts: Sequence[bool]) -> str:
         raw = [row["ratio_unrectified"] for row in rows if row["ratio_unrectified"] is not None]
         undefined = len(rows) - len(raw)
         return (
             f"{share(sum(parts), len(parts))} clusterings; ρ {span([row['ratio'] for row in rows])}, with negative "
-            f"cosines as they are {span(raw) if raw else 'not defined'} ({undefined} not defined)"
+            f"cosines kept {span(raw) if raw else 'not defined'} ({undefined} not defined)"
         )
 
     return _judge(findings, lies_within, measured, all_of)
@@ -53,7 +52,7 @@ def cohesion_random(findings: Findings) -> Outcome:
             f"{span([row[end] for row in rows for end in ('permuted_low', 'permuted_high')])}"
         )
 
-    return _judge(findings, is_near_one, measured, all_of)
+    return _judge(findings, is_near_one, measured, most_of)
 
 
 def cohesion_null(findings: Findings) -> Outcome:
@@ -67,10 +66,10 @@ def cohesion_null(findings: Findings) -> Outcome:
 
 
 def cohesion_singletons(findings: Findings) -> Outcome:
-    """Judge by how the ratio changes if some rows become clusters of one row."""
+    """Judge by how much clusters of one row change the ratio of the others."""
 
     def change(row: Reading) -> float:
-        return float(100 * abs(row["ratio_with_singletons"] / row["ratio"] - 1))
+        return float(100 * abs(row["ratio_with_singletons"] / row["ratio_without_singletons"] - 1))
 
     def measured(rows: Sequence[Reading], parts: Sequence[bool]) -> str:
         changes = [change(row) for row in rows]
@@ -79,7 +78,9 @@ def cohesion_singletons(findings: Findings) -> Outcome:
             f"{number(float(np.median(changes)))} %, highest {number(max(changes), 1)} %"
         )
 
-    return _judge(findings, lambda row: change(row) <= 1, measured, all_of, lambda row: row["ratio"] > 0)
+    return _judge(
+        findings, lambda row: change(row) <= 1, measured, all_of, lambda row: bool(row["ratio_without_singletons"])
+    )
 
 
 def sparse_similarities(findings: Findings) -> Outcome:
@@ -91,7 +92,7 @@ def sparse_similarities(findings: Findings) -> Outcome:
             f"{number(float(np.median([row['ratio'] for row in rows])))}"
         )
 
-    return _judge(findings, lambda row: row["mu_global"] <= 0.1 and row["ratio"] >= 2, measured, most_of)
+    return _judge(findings, _is_sparse, measured, most_of)
 
 
 def divergence_terms(mu_intra: float, mu_global: float) -> tuple[float, float]:
@@ -107,7 +108,7 @@ def divergence_terms(mu_intra: float, mu_global: float) -> tuple[float, float]:
 
 
 def divergence_first_term(findings: Findings) -> Outcome:
-    """Judge by the terms of the divergence for clusterings with a ratio above 1."""
+    """Judge by the terms of the divergence for sparse similarities and coherent clusters."""
 
     def factor(row: Reading) -> float:
         first, second = divergence_terms(row["mu_intra"], row["mu_global"])
@@ -116,25 +117,25 @@ def divergence_first_term(findings: Findings) -> Outcome:
     def measured(rows: Sequence[Reading], parts: Sequence[bool]) -> str:
         factors = [factor(row) for row in rows]
         return (
-            f"{share(sum(parts), len(parts))} clusterings with ρ > 1; the first term is {span(factors)} times the "
-            f"second, median {number(float(np.median(factors)))}"
+            f"{share(sum(parts), len(parts))} clusterings; the first term is {span(factors)} times the second, "
+            f"median {number(float(np.median(factors)))}"
         )
 
-    return _judge(findings, lambda row: factor(row) >= 2, measured, most_of, _above_one)
+    return _judge(findings, lambda row: factor(row) >= 2, measured, most_of, _is_sparse)
 
 
 def mutual_information(findings: Findings) -> Outcome:
-    """Judge by two readings of "similar": drawn with the probability of the similarity, and yes or no."""
+    """Judge by two readings of "similar": with a probability equal to the similarity, and yes or no."""
     rows = [row for _, row in _readings(findings) if row["ratio"] > 0]
-    known = [row for row in rows if row["pmi_drawn"] is not None and row["pmi_nearest"] is not None]
+    known = [row for row in rows if row["pmi_expected"] is not None and row["pmi_nearest"] is not None]
     if not known:
         return unknown()
-    off = [abs(math.log(row["ratio"]) - row["pmi_drawn"]) for row in known]
+    off = [abs(math.log(row["ratio"]) - row["pmi_expected"]) for row in known]
     order = spearman([row["ratio"] for row in known], [row["pmi_nearest"] for row in known])
     near = sum(value <= 0.1 for value in off)
     measured = (
-        f"log ρ within 0.1 of the drawn information in {share(near, len(off))} clusterings, at most {number(max(off))} "
-        f"off; Spearman with that of the nearest 5 % {number(order)}"
+        f"log ρ within 0.1 of the PMI in {share(near, len(off))} clusterings if similarities are probabilities, "
+        f"off by at most {number(max(off))}; Spearman with the PMI if the most similar 5 % count: {number(order)}"
     )
     parts = [near == len(off), order is not None and order >= 0.9]
     return Outcome(all_of(parts), measured, _basis(findings, [cell for cell, _ in _readings(findings)]))
@@ -180,35 +181,52 @@ def cohesion_across_datasets(findings: Findings) -> Outcome:
     return Outcome(most_of(parts), measured, _basis(findings, cells))
 
 
+FORMS = {"by the formulas": ("ratio_formula", "silhouette_formula"), "as implemented": ("ratio", "silhouette")}
+"""The times of the Cohesion Ratio and of the silhouette in two forms."""
+
+
 def cohesion_faster(findings: Findings) -> Outcome:
-    """Judge by CPU times at every n, from the formulas on a matrix and as implemented."""
+    """Judge by CPU times at every n, in both forms."""
     cells = findings.ok("times")
     rows = [row for cell in cells for row in cell.values["metrics"]]
     if not rows:
         return unknown()
-    forms = {"from a matrix": ("ratio_formula", "silhouette_formula"), "implemented": ("ratio", "silhouette")}
-    parts = [row[slow] > row[fast] for row in rows for fast, slow in forms.values()]
-    described = [
-        f"{name} {span([_factor(row, fast, slow) for row in rows], 1)} times as fast"
-        for name, (fast, slow) in {**forms, "without rectifying, O(n·d),": ("ratio_linear", "silhouette")}.items()
-    ]
+    parts = [row[slow] > row[fast] for row in rows for fast, slow in FORMS.values()]
+    factors = {form: [_factor(row, *columns) for row in rows] for form, columns in FORMS.items()}
+    factors["unrectified, in O(n·d),"] = [_factor(row, "ratio_linear", "silhouette") for row in rows]
+    described = [f"{form} {span(values, 1)} times as fast" for form, values in factors.items()]
     where = span([row["n"] for row in rows], 0)
     return Outcome(all_of(parts), f"n = {where}: {'; '.join(described)}", _basis(findings, cells))
 
 
 def cohesion_scales(findings: Findings) -> Outcome:
-    """Judge by how the advantage grows with the number of rows and of clusters."""
+    """Judge by how the advantage grows with the number of rows and of clusters, in both forms."""
     cells = [cell for cell in findings.ok("times") if len(cell.values["metrics"]) >= 4]
     parts, measured = [], []
     for cell in cells:
         (small, _), *_, (large, many) = zip(cell.values["metrics"][::2], cell.values["metrics"][1::2], strict=True)
-        factors = [_factor(row, "ratio", "silhouette") for row in (small, large, many)]
-        parts += [factors[1] > factors[0], factors[2] > factors[1]]
-        measured.append(
-            f"{cell.model}: {number(factors[0], 1)} times as fast at n = {small['n']:,} with {small['k']} clusters, "
-            f"{number(factors[1], 1)} at {large['n']:,}, {number(factors[2], 1)} with {many['k']:,} clusters"
-        )
+        for form, columns in FORMS.items():
+            factors = [_factor(row, *columns) for row in (small, large, many)]
+            parts += [factors[1] > factors[0], factors[2] > factors[1]]
+            measured.append(
+                f"{cell.model} {form}: {number(factors[0], 1)} times as fast at n = {small['n']:,} with {small['k']} "
+                f"clusters, {number(factors[1], 1)} at {large['n']:,}, {number(factors[2], 1)} with {many['k']:,} "
+                "clusters"
+            )
     return Outcome(all_of(parts), "; ".join(measured), _basis(findings, cells)) if parts else unknown()
+
+
+def clusters_time(findings: Findings) -> Outcome:
+    """Judge by the time of the formula with few and with many clusters, at every n."""
+    cells = findings.ok("times")
+    rows = [row for cell in cells for row in cell.values["metrics"]]
+    pairs = list(zip(rows[::2], rows[1::2], strict=True))
+    if not pairs:
+        return unknown()
+    parts = [many["ratio_formula"] < few["ratio_formula"] for few, many in pairs]
+    factors = [few["ratio_formula"] / max(many["ratio_formula"], 1e-6) for few, many in pairs]
+    measured = f"{share(sum(parts), len(parts))} cases; {span(factors, 1)} times as fast with many clusters"
+    return Outcome(all_of(parts), measured, _basis(findings, cells))
 
 
 def _factor(row: dict[str, float], fast: str, slow: str) -> float:
@@ -233,6 +251,10 @@ def _judge(
 
 def _above_one(row: Reading) -> bool:
     return bool(row["ratio"] > 1)
+
+
+def _is_sparse(row: Reading) -> bool:
+    return bool(row["mu_global"] <= 0.1 and row["ratio"] >= 2)
 
 
 def _readings(findings: Findings) -> list[tuple[Cell, Reading]]:

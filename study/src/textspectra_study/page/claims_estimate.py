@@ -9,9 +9,10 @@ from statistics import fmean
 
 import numpy as np
 
+from ..algorithms import RIVALS
 from ..results import Cell
 from .findings import Findings
-from .statistics import ALPHA, spearman
+from .statistics import ALPHA, SizeTest, spearman
 from .sweeps import DEFAULT_TAU, DEFAULT_WINDOW, MODERATE_WINDOWS, SweepPoint, grouped, mean_error
 from .verdicts import Outcome, Verdict, all_of, most_of, some_of, unknown
 from .wording import listing, number, p_value, share, span
@@ -19,8 +20,6 @@ from .wording import listing, number, p_value, share, span
 MANY_CLASSES = 50
 NEAR = 1.1
 """Errors up to so many times the lowest count as equally good."""
-
-RIVALS = ("hdbscan", "optics", "affinity_propagation", "leiden")
 
 
 def eigengap(findings: Findings) -> Outcome:
@@ -136,7 +135,7 @@ def tau_range(findings: Findings) -> Outcome:
     """Judge by whether 500 or 1,000 is about as good as the best cap of a dataset."""
     errors = _tau_errors(findings)
     parts = [min(row[500], row[1000]) <= NEAR * min(row.values()) for row in errors.values() if {500, 1000} <= {*row}]
-    measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} sets"
+    measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} datasets"
     return _tau_outcome(findings, parts, measured, most_of)
 
 
@@ -246,11 +245,8 @@ def _zscore_on(
 
 def zscore_blocks(findings: Findings) -> Outcome:
     """Judge by the contrast of the classes in the matrices."""
-    cells = [cell for cell in findings.ok("similarity") if cell.values["edges"]]
-    contrasts = [
-        (contrast(cell.values["raw"], cell.values["edges"]), contrast(cell.values["zscored"], cell.values["edges"]))
-        for cell in cells
-    ]
+    cells = [cell for cell in findings.ok("similarity") if cell.values["contrast_raw"] is not None]
+    contrasts = [(cell.values["contrast_raw"], cell.values["contrast_zscored"]) for cell in cells]
     if not contrasts:
         return unknown()
     parts = [after > before for before, after in contrasts]
@@ -259,21 +255,6 @@ def zscore_blocks(findings: Findings) -> Outcome:
         f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} z-scored"
     )
     return Outcome(some_of(parts), measured, _basis(findings, cells))
-
-
-def contrast(matrix: Sequence[Sequence[float]], edges: Sequence[int]) -> float:
-    """Return the mean similarity within classes minus that between classes, in standard deviations.
-
-    Examples
-    --------
-    >>> contrast([[1, 0], [0, 1]], [1])
-    2.0
-    """
-    values = np.asarray(matrix, float)
-    classes = np.searchsorted(np.asarray(edges), np.arange(len(values)), side="right")
-    same = classes[:, None] == classes
-    spread = values.std()
-    return float((values[same].mean() - values[~same].mean()) / spread) if spread > 0 else 0.0
 
 
 def closest_k(findings: Findings) -> Outcome:
@@ -298,14 +279,24 @@ def closest_k(findings: Findings) -> Outcome:
 
 
 def sizes(findings: Findings) -> Outcome:
-    """Judge by Kruskal-Wallis on each sampled dataset."""
-    tests = [test for test in findings.size_tests if test.p is not None]
+    """Judge k by Kruskal-Wallis on each sampled dataset."""
+    return _over_sizes(findings, findings.size_tests, "k", 0)
+
+
+def error_sizes(findings: Findings) -> Outcome:
+    """Judge the relative error of k by Kruskal-Wallis on each sampled dataset."""
+    return _over_sizes(findings, findings.error_size_tests, "error", 2)
+
+
+def _over_sizes(findings: Findings, size_tests: Sequence[SizeTest], noun: str, digits: int) -> Outcome:
+    tests = [test for test in size_tests if test.p is not None]
     parts = [test.p is not None and test.p >= ALPHA for test in tests]
     if not parts:
         return unknown("not enough data: the test needs several estimates per size")
-    means = [span([fmean(ks) for ks in test.by_size.values()], 0) for test in tests]
     measured = "; ".join(
-        f"{findings.title(test.dataset)} {p_value(test.p)}, mean k {k}" for test, k in zip(tests, means, strict=True)
+        f"{findings.title(test.dataset)} {p_value(test.p)} (within models {p_value(test.p_within)}), mean {noun} "
+        f"{span([fmean(values) for values in test.by_size.values()], digits)}"
+        for test in tests
     )
     names = {test.dataset for test in tests}
     cells = [c for c in findings.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]

@@ -8,7 +8,7 @@ from statistics import fmean
 
 from scipy import stats
 
-from ..algorithms import PAPERS_SIX, TITLES
+from ..algorithms import PAPERS_SIX, RIVALS, TITLES
 from ..results import METRICS, Cell
 from .findings import Findings
 from .paper import SCORED
@@ -17,7 +17,6 @@ from .verdicts import Outcome, Verdict, all_of, most_of, unknown, within
 from .wording import METRIC_TITLES, number, p_value, share, signed_title, span
 
 KMEANS, HAC, LEIDEN, AFFINITY = "kmeans_kest", "hac_kest", "leiden", "affinity_propagation"
-RIVALS = ("hdbscan", "optics", AFFINITY, LEIDEN)
 STRONG = 0.5
 """From here on a correlation is called strong."""
 
@@ -30,7 +29,7 @@ def friedman(findings: Findings) -> Outcome:
     parts = [test.p is not None and test.p < 0.001 for test in tests]
     weakest = max(tests, key=lambda test: test.p or 0)
     measured = (
-        f"p < 0.001 on {share(sum(parts), len(parts))} metrics; largest for {METRIC_TITLES[weakest.metric]}, "
+        f"p < 0.001 on {share(sum(parts), len(parts))} metrics; the largest is for {METRIC_TITLES[weakest.metric]}: "
         f"{p_value(weakest.p)}"
     )
     return Outcome(all_of(parts), measured, _blocks_basis(findings, weakest.blocks))
@@ -139,6 +138,19 @@ def kmeans_then_hac(test: Comparison) -> list[bool]:
     return [*beats_all(test, KMEANS), test.order[1] == HAC]
 
 
+def affinity_mixed(findings: Findings) -> Outcome:
+    """Judge by whether Affinity Propagation is in the better half of the ranks."""
+    good, poor = ("homogeneity", "cohesion_ratio", "silhouette"), "completeness"
+    tests = {metric: findings.comparisons[metric] for metric in (*good, poor)}
+    if any(test.p is None for test in tests.values()):
+        return unknown()
+    ranks = {metric: test.ranks[AFFINITY] for metric, test in tests.items()}
+    middle = (1 + len(PAPERS_SIX)) / 2
+    parts = [*(ranks[metric] < middle for metric in good), ranks[poor] > middle]
+    measured = "mean rank " + ", ".join(f"{number(rank)} ({METRIC_TITLES[metric]})" for metric, rank in ranks.items())
+    return Outcome(all_of(parts), measured, _blocks_basis(findings, tests[poor].blocks))
+
+
 def cohesion_homogeneity(findings: Findings) -> Outcome:
     """Judge by whether both metrics give the same result for each pair: better, worse or a tie."""
     rho, other = (findings.comparisons[metric] for metric in ("cohesion_ratio", "homogeneity"))
@@ -157,7 +169,9 @@ def cohesion_completeness(findings: Findings) -> Outcome:
     ranks = [[test.ranks[task] for task in PAPERS_SIX] for test in (rho, other)]
     tau = round(float(stats.kendalltau(*ranks).statistic), 12)
     verdict = within(round(abs(tau - 0.5), 12), 0.3, 0.45)
-    return Outcome(verdict, f"Kendall’s τ of the mean ranks {number(tau)}", _blocks_basis(findings, rho.blocks))
+    return Outcome(
+        verdict, f"Kendall’s rank correlation of the mean ranks is {number(tau)}", _blocks_basis(findings, rho.blocks)
+    )
 
 
 def _pairs() -> list[tuple[str, str]]:
@@ -189,9 +203,13 @@ def setting(rival: str, worth: Callable[[Worth], Worth], margin: float = 0.0) ->
             means[name] = {what: fmean(row[what] for row in rows) for what in rows[0]}
         chosen, *others = means.values()
         parts = [chosen[what] - other[what] > margin for other in others for what in chosen]
+        clusters = {name: fmean(cell.values[rival][name]["k"] for cell in cells) for name in means}
         measured = "; ".join(
-            f"mean {what} " + ", ".join(f"{number(mean[what], 3)} ({name})" for name, mean in means.items())
-            for what in chosen
+            [
+                f"mean {what} " + ", ".join(f"{number(mean[what], 3)} ({name})" for name, mean in means.items())
+                for what in chosen
+            ]
+            + ["mean k " + ", ".join(f"{number(k, 0)} ({name})" for name, k in clusters.items())]
         )
         return Outcome(all_of(parts), measured, _cells_basis(findings, cells))
 
@@ -308,7 +326,9 @@ def stackexchange_peak(findings: Findings) -> Outcome:
             continue
         peak = max(points, key=lambda point: point["silhouette"])["k"]
         parts.append(max(peak, found) <= 1.5 * min(peak, found))
-        measured.append(f"{cell.model} {'HAC' if cell.task == 'profile-hac' else 'K-Means'}: k {found}, peak at {peak}")
+        beyond = " or more" if peak == points[-1]["k"] else ""  # the end of the grid
+        algorithm = "HAC" if cell.task == "profile-hac" else "K-Means"
+        measured.append(f"{cell.model} {algorithm}: k {found}, peak at {peak}{beyond}")
         used.append(cell)
     return Outcome(all_of(parts), "; ".join(measured), _cells_basis(findings, used)) if parts else unknown()
 

@@ -73,7 +73,7 @@ def _paint_spectrum(axes: Any, cell: Cell, title: str) -> None:
     eigenvalues, deltas, window, k = values["eigenvalues"], values["deltas"], values["window"], values["k"]
     axes.plot(range(1, len(eigenvalues) + 1), eigenvalues, color=BLUE, label="eigenvalue λ")
     axes.axvspan(max(1, k - window + 1), k, color=LINE, alpha=0.6, linewidth=0, label="window")
-    axes.axvline(k, color=INK, linestyle="--", linewidth=1, label="estimated k")
+    axes.axvline(k, color=INK, linestyle="--", linewidth=1, label="k")
     axes.set(xlabel="index", ylabel="eigenvalue", title=f"{title}: k = {k}")
     right = axes.twinx()
     right.spines["right"].set_visible(True)
@@ -313,7 +313,7 @@ def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
 
 
 def sizes_figure(findings: Findings) -> Picture | None:
-    """Draw the paper's k and the default's over the sample size, for each sampled dataset and model."""
+    """Draw k over the sample size, the paper's and the default's, for each sampled dataset and model."""
     cells = [cell for cell in findings.ok(*K_COLORS) if cell.variant.kind != "whole"]
     sets = [name for name in findings.titles if any(cell.variant.dataset == name for cell in cells)]
     if not sets:
@@ -332,7 +332,7 @@ def sizes_figure(findings: Findings) -> Picture | None:
             axes.axis("off")
         figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
 
-    alt = "The estimated k over the sample size, by the paper’s rule and by default, beside the number of classes."
+    alt = "k over the sample size, by the paper’s rule and by estimate_k, beside the number of classes."
     return draw("sizes", alt, (WIDTH, 2.3 * rows + 0.5), paint)
 
 
@@ -341,7 +341,7 @@ def _paint_k_over_sizes(axes: Any, cells: Sequence[Cell], models: Sequence[str])
         line = [cell for cell in cells if (cell.task, cell.model) == (task, model)]
         sizes = sorted({cell.variant.size for cell in line})
         k = [fmean(cell.values["k"] for cell in line if cell.variant.size == size) for size in sizes]
-        label = f"{'default' if task == DEFAULT else 'paper’s k'}, {model}"
+        label = f"{'estimate_k' if task == DEFAULT else 'paper’s k'}, {model}"
         axes.plot(sizes, k, style, marker="o", markersize=3, color=color, label=label)
     _count_in_powers(axes)
     axes.grid(axis="y")
@@ -392,7 +392,7 @@ def _paint_profile(axes: Any, cell: Cell, k: int | None) -> list[Any]:
         handles += where.plot([p["k"] for p in points], values, line, color=color, linewidth=1.3, label=label)
     handles.append(axes.axvline(cell.variant.classes, color=INK, linestyle="--", linewidth=1.2, label="true k"))
     if k is not None:
-        handles.append(axes.axvline(k, color="#8a8f98", linestyle="--", linewidth=1.2, label="estimated k"))
+        handles.append(axes.axvline(k, color="#8a8f98", linestyle="--", linewidth=1.2, label="paper’s k"))
     _count_in_powers(axes)
     return handles
 

@@ -102,13 +102,18 @@ class Findings:
 
     @cached_property
     def size_tests(self) -> list[SizeTest]:
-        """Return Kruskal-Wallis tests of the estimated k over sample sizes."""
+        """Return tests of the estimated k over sample sizes."""
         return size_tests(self.results)
 
     @cached_property
     def default_size_tests(self) -> list[SizeTest]:
         """Return the same tests of the k that textspectra finds by default."""
         return size_tests(self.results, task=DEFAULT)
+
+    @cached_property
+    def error_size_tests(self) -> list[SizeTest]:
+        """Return the same tests of the relative error of the estimated k."""
+        return size_tests(self.results, metric="k_relative_error")
 
     def default_errors(self, points: Iterable[SweepPoint]) -> dict[str, list[float]]:
         """Return the relative errors of k by default, by dataset, on the samples and models of some points."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
 from ..algorithms import DEFAULT, TITLES
 from ..datasets import PAPER_SETS
-from ..results import DatasetFacts, Manifest, Variant
+from ..results import DatasetFacts, Manifest
 from . import figures, paper
 from .blocks import Block, Figures, Heading, Paragraph, Row, Span, Table, Text
 from .drawing import Picture
@@ -34,9 +36,8 @@ def datasets(findings: Findings) -> list[Block]:
     """Return the paper's Table 1, and the samples."""
     manifest = findings.results.manifest
     rows = [row for facts in manifest.datasets for row in _dataset_rows(facts)]
-    with_results = {(cell.variant, cell.model) for cell in findings.results.cells if cell.ok}
-    n_blocks, filled = len(with_results), {variant for variant, _ in with_results}
-    places = list(_places(findings, filled))
+    n_blocks = len({(cell.variant, cell.model) for cell in findings.results.cells if cell.ok})
+    coverage = list(_coverage(findings))
     return [
         Heading(2, "Datasets"),
         Table(
@@ -46,15 +47,17 @@ def datasets(findings: Findings) -> list[Block]:
             rows,
         ),
         Table(
-            f"{sum(n for _, n in places):,} of the paper’s {paper.N_VARIANTS} variants are filled (seed "
-            f"{manifest.seed}). A sampled dataset has a random and a stratified sample of each size.",
-            ("Dataset", "Variants", "Filled", "Rows", "Why the others are missing"),
-            [row for row, _ in places],
+            f"{sum(n for _, n in coverage):,} of {paper.N_VARIANTS} variants have results (seed {manifest.seed}). The "
+            "paper has as many, but prints only the range of their sizes, so the sizes are a reconstruction. A "
+            "sampled dataset has a random and a stratified sample of each size.",
+            ("Dataset", "Variants", "With results", "Of all six algorithms", "Rows", "Why others are missing"),
+            [row for row, _ in coverage],
             wordy=True,
         ),
         Paragraph(
-            f"Embeddings by {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A block is a variant "
-            f"with a model: {n_blocks:,} have results here, {paper.N_BLOCKS} in the paper.{_left_out(manifest)}",
+            f"Embeddings are from {listing(manifest.models)}; the paper used {listing(paper.MODELS)}. A block is one "
+            f"variant with one model: {n_blocks:,} have results here, {paper.N_BLOCKS} in the "
+            f"paper.{_left_out(manifest)}",
         ),
     ]
 
@@ -88,36 +91,48 @@ def _dataset_rows(facts: DatasetFacts) -> list[Row]:
     return [ours, Row(("in the paper", *printed, "Table 1"), from_paper=True)]
 
 
-def _places(findings: Findings, filled: set[Variant]) -> Iterator[tuple[Row, int]]:
-    """Yield for each dataset the paper's variants, how many have results, and what hinders the others."""
-    sizes_of = {one.name: one.sizes for one in PAPER_SETS}
+def _coverage(findings: Findings) -> Iterator[tuple[Row, int]]:
+    """Yield for each dataset the paper's variants, how many have results, and why others have none."""
+    variants = {cell.variant for cell in findings.results.cells if cell.ok}
+    complete = {cell.variant for cell in findings.cells_of_six}
+    sizes_of = {dataset.name: dataset.sizes for dataset in PAPER_SETS}
     for facts in findings.results.manifest.datasets:
-        mine = [variant for variant in filled if variant.dataset == facts.name]
-        rows = sorted({variant.size for variant in mine})
+        with_results = [variant for variant in variants if variant.dataset == facts.name]
         sizes = sizes_of.get(facts.name)
-        total = 0 if sizes is None else 2 * len(sizes) or 1
-        n = 0 if sizes is None else sum(variant.size in sizes or not sizes for variant in mine)
-        missing = [size for size in sizes or () if size not in rows]
-        reasons = _hindrances(findings.results.manifest, facts, missing)
-        hindered = reasons or ("no cell is finished" if n < total else NOTHING)
-        yield Row((facts.title, f"{total:,}", f"{n:,}", listing(f"{size:,}" for size in rows), hindered)), n
+        planned = 0 if sizes is None else 2 * len(sizes) or 1
+        papers = [] if sizes is None else [variant for variant in with_results if variant.size in sizes or not sizes]
+        kinds = Counter(variant.size for variant in with_results)
+        reasons = _reasons(findings.results.manifest, facts, [size for size in sizes or () if kinds[size] < 2])
+        counts = (planned, len(papers), sum(variant in complete for variant in papers))
+        rows = listing(f"{size:,}" for size in sorted(kinds))
+        yield (
+            Row(
+                (
+                    facts.title,
+                    *(f"{n:,}" for n in counts),
+                    rows,
+                    reasons or ("not finished" if len(papers) < planned else NOTHING),
+                )
+            ),
+            len(papers),
+        )
 
 
-def _hindrances(manifest: Manifest, facts: DatasetFacts, missing: Sequence[int]) -> str:
-    """Say why sizes have no results: the dataset has too few rows, a limit, or the run is not finished."""
-    here = [size for size in missing if size < facts.instances]
+def _reasons(manifest: Manifest, facts: DatasetFacts, missing: Sequence[int]) -> str:
+    """Say why samples have no results: the dataset has too few rows, a limit, or the run is not finished."""
+    limits = [manifest.max_size_of.get(model, math.inf) for model in manifest.models]
+    highest = min(max(limits, default=math.inf), manifest.max_size or math.inf)
     absent = [size for size in missing if size >= facts.instances]
-    limited = [size for size in here if manifest.max_size is not None and size > manifest.max_size]
-    unfinished = [size for size in here if size not in limited]
-    of_paper = paper.DATASETS.get(facts.title)
-    whole = f" of the paper’s {of_paper.instances:,}" if of_paper else ""
+    limited = [size for size in missing if size not in absent and size > highest]
+    unfinished = [size for size in missing if size not in absent and size not in limited]
+    printed = paper.DATASETS.get(facts.title)
+    whole = f" of the paper’s {printed.instances:,}" if printed else ""
     reasons = {
         f"the dataset here has {facts.instances:,}{whole} rows": absent,
-        f"--max-size {manifest.max_size}": limited,
-        "no cell is finished": unfinished,
+        "--max-size": limited,
+        "not finished": unfinished,
     }
-    said = [f"{listing(f'{size:,}' for size in sizes)}: {reason}" for reason, sizes in reasons.items() if sizes]
-    return "; ".join(said)
+    return "; ".join(f"{listing(f'{n:,}' for n in sizes)}: {reason}" for reason, sizes in reasons.items() if sizes)
 
 
 def spectrum(findings: Findings) -> list[Block]:
@@ -126,8 +141,8 @@ def spectrum(findings: Findings) -> list[Block]:
         Heading(2, "The spectrum"),
         Paragraph(
             "k is the number of eigenvalues before the last jump above the threshold. The paper’s text searches the "
-            "upper half of the spectrum, but its figure shows the first half. Only the first half reproduces the "
-            "paper’s numbers, so it is used here."
+            "upper half of the spectrum, but its figure shows the first half. The second half would give a k above "
+            "half the number of rows, far from the paper’s numbers, so the first half is used here."
         ),
         *pictured(
             figures.spectrum_figure(findings),
@@ -190,7 +205,7 @@ def _by_setting(
     return [
         Table(
             "Relative error of k (RE), overall and for each dataset; the lowest mean of "
-            "the paper’s rule is bold. The last row is textspectra’s own rule.",
+            "the paper’s rule is bold. The last row is estimate_k, textspectra’s rule.",
             columns,
             rows,
         )
@@ -229,7 +244,7 @@ def zscore(findings: Findings) -> list[Block]:
         Table(
             f"Mean relative error of k over windows {windows} and all caps, and Wilcoxon’s signed-rank test over "
             "pairs. The paper finds z-scores significantly better on four datasets, worse on Reddit and StackExchange. "
-            "The last column is the error of textspectra’s own rule on the same samples.",
+            "The last column is the error of estimate_k on the same samples.",
             ("Dataset", "Raw", "Z-scored", "Pairs", "Wilcoxon", "Better", TITLES[DEFAULT]),
             rows,
         )
@@ -238,7 +253,8 @@ def zscore(findings: Findings) -> list[Block]:
         Heading(2, "Z-scored similarities"),
         Paragraph(
             "Windows and caps of one dataset share their data. The pairs are therefore not independent, and p is too "
-            "small, here and in the paper. Caps above the number of rows give the same sample and count once."
+            "small, here and in the paper. Caps above the number of rows give the same sample and count once in the "
+            "test."
         ),
         *(table if rows else [Paragraph(Span(NOT_ENOUGH, "muted"))]),
         *pictured(figures.grid_figure(findings), "Mean relative error of k for every window and cap."),

@@ -34,9 +34,9 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
         Heading(1, "The paper’s experiments, run again"),
         Paragraph(
             (
-                "The experiments of ",
+                "This study repeats the experiments of ",
                 Span(paper.TITLE, link=paper.ADDRESS),
-                f" on {sets}, with embeddings by {listing(manifest.models)}: "
+                f" on {sets}, with embeddings from {listing(manifest.models)}; it has "
                 f"{count(len(manifest.variants), 'variant')} and {count(results.n_planned, 'cell')}. A cell is one "
                 "algorithm, or the data of one figure, on one variant with one model.",
             )
@@ -73,10 +73,10 @@ def _headlines(findings: Findings) -> list[Text]:
         return ["No block has results of all six algorithms of the paper yet."]
     lines: list[Text] = []
     for metric, name, best in (
-        ("k_relative_error", "relative error of k", min),
-        ("ari", "ARI", max),
-        ("nmi", "NMI", max),
-        ("cohesion_ratio", "Cohesion Ratio", max),
+        ("k_relative_error", "Lowest relative error of k", min),
+        ("ari", "Highest ARI", max),
+        ("nmi", "Highest NMI", max),
+        ("cohesion_ratio", "Highest Cohesion Ratio (it grows with the number of clusters)", max),
     ):
         cells = {
             task: [block.cells[task] for block in blocks if task in block.cells] for task in (*PAPERS_SIX, DEFAULT)
@@ -88,8 +88,9 @@ def _headlines(findings: Findings) -> list[Text]:
             winner = best(means, key=lambda task: means[task])
             theirs = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
             lines.append(
-                f"Best {name} of the paper’s six algorithms: {TITLES[winner]}, {number(means[winner])}; in the paper "
-                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}; textspectra’s default {number(default)}."
+                f"{name} among the paper’s six algorithms: {TITLES[winner]}, {number(means[winner])} (in the paper: "
+                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}). textspectra’s default has "
+                f"{number(default)}."
             )
     return lines
 
@@ -112,7 +113,7 @@ def claims_table(claims: Sequence[JudgedClaim]) -> list[Block]:
         )
     return [
         Heading(2, "Claim by claim"),
-        Paragraph(f"These are all claims of the paper that an experiment can test. {RULES}"),
+        Paragraph(RULES),
         Table("", ("Claim", "Verdict", "Measured here", "Holds if", "On"), rows, wordy=True),
     ]
 
@@ -134,12 +135,12 @@ def without_numbers(findings: Findings) -> list[Block]:
     ]
     unfinished = findings.results.n_planned - len(findings.results.cells)
     return [
-        Heading(2, "What was not run, and why"),
+        Heading(2, "Cells without numbers"),
         Paragraph(
-            f"{count(n_missing, 'cell')} of {len(findings.results.cells):,} without numbers; "
-            f"{unfinished:,} of {findings.results.n_planned:,} are not finished."
+            f"{n_missing:,} of {count(len(findings.results.cells), 'finished cell')} have no numbers; "
+            f"{unfinished:,} of {count(findings.results.n_planned, 'planned cell')} are unfinished."
         ),
-        *([Table("Cells without numbers.", ("Reason", "Cells", "Of which"), rows, wordy=True)] if rows else []),
+        *([Table("", ("Reason", "Cells", "Tasks"), rows, wordy=True)] if rows else []),
     ]
 
 
@@ -152,7 +153,7 @@ def resources(findings: Findings) -> list[Block]:
         Table(
             "Over cells with numbers. Seconds of CPU time, without embedding and scoring; memory is the peak of the "
             "cell’s process.",
-            ("Task", "Cells", "Median seconds", "Longest", "on", "Median MB", "Highest MB"),
+            ("Task", "Cells", "Median seconds", "Most seconds", "on", "Median MB", "Highest MB"),
             rows,
         ),
     ]

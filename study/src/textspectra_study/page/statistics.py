@@ -208,40 +208,57 @@ def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:
 
 
 class SizeTest(NamedTuple):
-    """A test of whether the estimated k depends on the sample size (Kruskal-Wallis).
+    """Tests of whether a value, such as the estimated k, depends on the sample size.
 
     Attributes
     ----------
     dataset : str
     by_size : dict
-        The estimates at each size.
+        The values at each size.
     statistic, p : float or None
-        None if there are fewer than two sizes, or only one estimate per size: p would be the same for any estimates.
+        Kruskal-Wallis, as in the paper. None if there are fewer than two sizes, or only one value per size: p would be
+        the same for any values.
+    p_within : float or None
+        Friedman's test over sizes within each model and kind of sample. Kruskal-Wallis overlooks small effects of the
+        size, because models differ more than sizes. None with fewer than three sizes or two blocks.
     trend : float or None
-        Spearman's correlation of size and k.
+        Spearman's correlation of size and value.
     """
 
     dataset: str
     by_size: dict[int, list[float]]
     statistic: float | None
     p: float | None
+    p_within: float | None
     trend: float | None
 
 
-def size_tests(results: Results, *, task: str = "kmeans_kest") -> list[SizeTest]:
-    """Test for each sampled dataset whether the estimated k depends on the sample size."""
-    by_dataset: dict[str, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+def size_tests(results: Results, *, task: str = "kmeans_kest", metric: str = "k") -> list[SizeTest]:
+    """Test for each sampled dataset whether a value of an algorithm depends on the sample size."""
+    by_dataset: dict[str, dict[int, dict[tuple[str, str], float]]] = defaultdict(lambda: defaultdict(dict))
     for cell in results.of(task):
-        if cell.ok and cell.variant.kind != "whole":
-            by_dataset[cell.variant.dataset][cell.variant.size].append(float(cell.values["k"]))
-    return [_size_test(dataset, dict(sorted(clusters.items()))) for dataset, clusters in by_dataset.items()]
+        variant = cell.variant
+        if cell.ok and variant.kind != "whole":
+            by_dataset[variant.dataset][variant.size][cell.model, variant.kind] = float(cell.values[metric])
+    return [_size_test(dataset, dict(sorted(values.items()))) for dataset, values in by_dataset.items()]
 
 
-def _size_test(dataset: str, clusters: dict[int, list[float]]) -> SizeTest:
+def _size_test(dataset: str, values: Mapping[int, Mapping[tuple[str, str], float]]) -> SizeTest:
+    by_size = {size: list(of_size.values()) for size, of_size in values.items()}
+    pooled = [value for of_size in by_size.values() for value in of_size]
     statistic = p = None
-    values = [k for cluster in clusters.values() for k in cluster]
-    if len(clusters) > 1 and len(values) > len(clusters):
+    if len(by_size) > 1 and len(pooled) > len(by_size):
         # scipy refuses values that are all equal
-        statistic, p = (0.0, 1.0) if len(set(values)) == 1 else map(float, stats.kruskal(*clusters.values()))
-    sizes = [float(size) for size, cluster in clusters.items() for _ in cluster]
-    return SizeTest(dataset, clusters, statistic, p, spearman(sizes, values))
+        statistic, p = (0.0, 1.0) if len(set(pooled)) == 1 else map(float, stats.kruskal(*by_size.values()))
+    sizes = [float(size) for size, of_size in by_size.items() for _ in of_size]
+    return SizeTest(dataset, by_size, statistic, p, _p_within(values), spearman(sizes, pooled))
+
+
+def _p_within(values: Mapping[int, Mapping[tuple[str, str], float]]) -> float | None:
+    blocks = set.intersection(*(set(of_size) for of_size in values.values()))
+    if len(values) < 3 or len(blocks) < 2:
+        return None
+    columns = [[of_size[block] for block in sorted(blocks)] for of_size in values.values()]
+    if all(column == columns[0] for column in columns):  # scipy divides by zero if all values of a block tie
+        return 1.0
+    return float(stats.friedmanchisquare(*columns).pvalue)

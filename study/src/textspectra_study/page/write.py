@@ -12,6 +12,7 @@ from textspectra import UsageError
 from ..algorithms import TITLES
 from ..files import make_folder, whole_file
 from ..results import METRICS, Cell, Results
+from . import sections_cohesion as cohesion
 from . import sections_estimate as estimate
 from . import sections_run as run
 from . import sections_scores as scores
@@ -57,6 +58,9 @@ def page_blocks(results: Results) -> list[Block]:
         *scores.ranks(findings),
         *scores.correlation(findings),
         *scores.profiles(findings),
+        *cohesion.readings(findings),
+        *cohesion.times(findings),
+        *cohesion.settings(findings),
         *run.without_numbers(findings),
         *run.resources(findings),
         *run.again(findings),
