@@ -118,7 +118,7 @@ def compare() -> list[Row]:
         row("all", "`embed_texts` with all vectors in the cache", "≤ 1.5×"),
         ("a first run with the default model", "≤ 1.5×", f"{cold:.2f}×", f"embedding: {model:.0f} s; cache: as below"),
         row("write", "writing all vectors, over a run without a cache"),
-        row("new", "`embed_texts` with 1 % new texts"),
+        row("new", "`embed_texts` with 1% new texts"),
         row("few", "`embed_texts` of every thousandth text"),
         row("two writers", "two processes that write half of the vectors each, at the same time"),
         row("after kill -9", "a run after one that was killed half-way"),

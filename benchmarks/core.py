@@ -128,7 +128,7 @@ def bench_cohesion() -> list[Row]:
          f"{linear / total:.2f}×", f"{linear:.2f} s against {total:.2f} s"),
         ("`cohesion_ratio` (rectified) against `silhouette_score`, n = 20,000: faster by", "≥ 20×",
          f"{silhouette / rectified:.0f}×", f"{rectified:.2f} s against {silhouette:.1f} s"),
-        ("the same: distance from the exact value", "≤ 0.5 %", f"{abs(value / exact - 1):.2%}",
+        ("the same: distance from the exact value", "≤ 0.5%", f"{abs(value / exact - 1):.2%}",
          f"{value:.4f}, exact {exact:.4f}"),
     ]  # fmt: skip
 

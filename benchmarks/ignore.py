@@ -39,7 +39,7 @@ PLANTED = {
     "accounts in stackexchange50val": ("stackexchange50val", "@{word} {text}", "Apple Amazon Spotify Delta Xbox"),
     "people in massive_intent": ("massive_intent", "{text} thanks {word}", "Maria Peter Ahmed Yuki Olga"),
 }
-"""A set, how one of five words is added to 80 % of its texts at random, and these words."""
+"""A set, how one of five words is added to 80% of its texts at random, and these words."""
 
 
 class Labeled(NamedTuple):
@@ -125,7 +125,7 @@ def bench_cost() -> list[Row]:
         total = time.process_time() - start
         what = f"{name}: share of the CPU time of cluster_texts with MiniLM, 3,000 texts"
         share = 100 * spent[0] / (total - spent[0])
-        rows.append((what, "≤ 15 %", f"{share:.1f} %", f"{spent[0]:.2f} s of {total:.1f} s"))
+        rows.append((what, "≤ 15%", f"{share:.1f}%", f"{spent[0]:.2f} s of {total:.1f} s"))
     return rows
 
 

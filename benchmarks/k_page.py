@@ -209,9 +209,9 @@ def measures_table(study: Study) -> str:
     rows = [
         ["one of our levels within × 1.5", share(lambda task: any(near(k, truth[task]) for k in answers[task].levels))],
         ["one of 7, 20 and 80 within × 1.5", share(lambda task: any(near(k, truth[task]) for k in NAIVE))],
-        ["the 95 % interval includes the truth", share(covered)],
+        ["the 95% interval includes the truth", share(covered)],
         ["half the width of the interval, median factor", both(lambda m: np.median([width(t) for t in study.of(m)]))],
-        [f"stable to × {STABLE} over ten 80 % subsets", share(lambda task: spread[task] <= STABLE)],
+        [f"stable to × {STABLE} over ten 80% subsets", share(lambda task: spread[task] <= STABLE)],
         ["the least stable set", both(lambda m: max(spread[task] for task in study.of(m)))],
     ]
     return table(["measure, families left out", "MiniLM / wordllama"], rows)
@@ -288,7 +288,7 @@ def sets_table(study: Study) -> str:
 
 
 def against(study: Study, rival: dict[Task, int], model: str) -> str:
-    """Return how much larger the rival's log error is than ours, with its 95 % bootstrap interval over families."""
+    """Return how much larger the rival's log error is than ours, with its 95% bootstrap interval over families."""
     rng = np.random.default_rng(0)
     gaps = [
         np.mean(

@@ -172,8 +172,8 @@ def bench_product_groups() -> list[Row]:
          ", ".join(f"{name} {values[0]:.2f}" for name, values in judged.items())),
         (f"{start}: nearest class name is its own", "–", f"{nearest:.3f}",
          ", ".join(f"{name} {values[1]:.2f}" for name, values in judged.items())),
-        (f"{start}: well-formed names of those that are not mixed", "≥ 97 %", f"{kinds.count('') / len(kinds):.1%}",
-         f"{details or 'no problem'}; below 95 %: {below or 'none'}"),
+        (f"{start}: well-formed names of those that are not mixed", "≥ 97%", f"{kinds.count('') / len(kinds):.1%}",
+         f"{details or 'no problem'}; below 95%: {below or 'none'}"),
         (f"{start}: called mixed", "–", f"{mixed / n:.1%}", f"{mixed} groups"),
     ]  # fmt: skip
 

@@ -88,7 +88,7 @@ def bench_kmeans() -> list[Row]:
     return [
         (f"`AutoKMeans({CLUSTERS})` on Dask, 988,908 × 256 in {CHUNKS} chunks, against the local one: time", "≤ 2×",
          f"{remote / local:.2f}×", f"{remote:.1f} s against {local:.1f} s"),
-        ("the same: distance of the inertia", "≤ 1 %", f"{gap:.4%}", ""),
+        ("the same: distance of the inertia", "≤ 1%", f"{gap:.4%}", ""),
     ]  # fmt: skip
 
 

@@ -176,9 +176,9 @@ at the product's own number of groups and at the number of classes. At the latte
    mixing, if this product is at least 0.35. Mixing compares the ten nearest texts of each text: it is the share of
    links across the two groups, as a share of the number that is expected if they were one.
 
-The threshold is the lowest of nine for which 70 % of the pairs of rule 2 are right. In the first row of the table, each
-family of sets is judged by the threshold that the other families choose. The 70 % were chosen among five values on the
-same sets (67, 70, 75, 80 and 85 % give .67, .69, .70, .70 and .71 in the prototype, and ever fewer pairs), and so was
+The threshold is the lowest of nine for which 70% of the pairs of rule 2 are right. In the first row of the table, each
+family of sets is judged by the threshold that the other families choose. The 70% were chosen among five values on the
+same sets (67, 70, 75, 80 and 85% give .67, .69, .70, .70 and .71 in the prototype, and ever fewer pairs), and so was
 the form of the rule, among those below. So the first row is a little too good. No set has a name with the initials of
 another: initials are not measured.
 

@@ -50,7 +50,7 @@ def bench_cluster() -> list[Row]:
     return [
         (f"`textspectra cluster` on {first['texts']:,} titles: peak memory", "≤ 8 GB", f"{gigabytes:.1f} GB",
          f"k = {first['k']}, Cohesion Ratio {first['cohesion_ratio']:.2f}; {stages}"),
-        ("the same: embedding's share of the time", "≥ 60 %", f"{100 * share:.0f} %",
+        ("the same: embedding's share of the time", "≥ 60%", f"{100 * share:.0f}%",
          f"{sum(taken.values()):.0f} s in all"),
         ("a second run on the same file: the embedding stage is faster by", "≥ 5×", f"{faster:.1f}×",
          f"{second['seconds']['embedding']:.1f} s against {taken['embedding']:.1f} s"),
@@ -78,8 +78,8 @@ def bench_overhead() -> list[Row]:
     bare_time, _ = seconds(lambda: backend.embed(texts), 3)
     ours_time, _ = seconds(ours, 3)
     return [
-        ("`embed_texts` with an empty cache over wordllama's own `embed`, 100,000 texts: overhead", "≤ 15 %",
-         f"{100 * (ours_time / library_time - 1):.1f} %",
+        ("`embed_texts` with an empty cache over wordllama's own `embed`, 100,000 texts: overhead", "≤ 15%",
+         f"{100 * (ours_time / library_time - 1):.1f}%",
          f"{ours_time:.2f} s against {library_time:.2f} s; our back end pools the same tokens in {bare_time:.2f} s, "
          f"so the cache and the bookkeeping cost {ours_time - bare_time:.2f} s"),
     ]  # fmt: skip

@@ -170,7 +170,7 @@ def test_compare_and_update_say_that_the_groups_are_out_of_date(run, months):
         assert summary["drift"] is True
         assert summary["novelty"] == predicted["novelty"]
         share = round(100 * summary["novelty"]["share_above_1"])
-        said = f"{share} % of the texts in october.csv are unlike the texts of the model, where 10 % is usual"
+        said = f"{share}% of the texts in october.csv are unlike the texts of the model, where 10% is usual"
         assert summary["notes"][0].startswith(f"{said}: its groups are out of date.")
     write_month(months, "same", np.arange(150) % 6, 3)
     calm = run("compare", "september.model", "same.csv", "--embeddings", "same.npy", "--no-report")
@@ -197,9 +197,9 @@ def test_a_share_that_falls_while_the_number_stays_is_said_so(run, months):
     write_month(months, "doubled", np.concatenate([np.arange(600) % 6, np.full(600, 7)]), 4)
     said = run("compare", "september.model", "doubled.csv", "--embeddings", "doubled.npy", "--no-report").out
     words = " ".join(said.split())
-    assert "New groups have 50 % of the texts, which lowers the shares of the others." in words
+    assert "New groups have 50% of the texts, which lowers the shares of the others." in words
     assert "Smaller share, about the same number of texts: " in words
-    assert "(16.7 % → 8.3 %, 100 → 100 texts)" in words
+    assert "(16.7% → 8.3%, 100 → 100 texts)" in words
     assert "Shrinking" not in words
 
 

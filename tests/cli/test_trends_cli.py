@@ -36,7 +36,7 @@ def test_the_summary_says_what_changes_and_where(run, tickets, tmp_path):
     assert flat.startswith("· Texts per month: ")
     assert "· refund: growing from " in flat
     assert " last third), Jan to Jun 2025 · Tested: trends, bursts and any other difference between months, " in flat
-    assert "of texts with channel phone, 17 % (150 of 900) overall" in " ".join(by_segment.split())
+    assert "of texts with channel phone, 17% (150 of 900) overall" in " ".join(by_segment.split())
     assert "1 row has no date that can be read, in 'received'; the first is 'someday' in row 1." in out
     recipe = json.loads((tmp_path / "tickets.model" / "clustering.json").read_text())["recipe"]["command"]
     assert recipe.endswith("--time received --every month --by channel --show id")

@@ -181,7 +181,7 @@ def drawing(html):
 def test_the_curve_and_the_levels_are_shown():
     estimate = ts.estimate_k(np.repeat(np.eye(8), 20, axis=0), random_state=0)
     html = estimate._repr_html_()
-    assert html.startswith("<div><b>8 groups (95 % interval 8 to 8)</b>, on which two halves of the 160 rows agree")
+    assert html.startswith("<div><b>8 groups (95% interval 8 to 8)</b>, on which two halves of the 160 rows agree")
     assert "levels: coarse 4 (score " in html
     assert "<b>suggested 8</b> (score 1.00)" in html
     svg = drawing(html)

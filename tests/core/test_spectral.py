@@ -147,8 +147,8 @@ def test_samples_that_nearly_coincide_do_not_feign_certainty(planted, n):
 def test_repr_reads_like_a_sentence(planted):
     X, _ = planted(5, 1100, noise=0.05)
     assert repr(spectral(X, n_replicates=4, random_state=0)) == (
-        "5 groups (95 % interval 5 to 5), from random samples of 1,000 out of 1,100 rows"
+        "5 groups (95% interval 5 to 5), from random samples of 1,000 out of 1,100 rows"
     )
     assert repr(spectral([[1.0, 2.0]] * 4, random_state=0)) == (
-        "1 group (95 % interval 1 to 1), from the spectrum of all 4 rows; no jump was found"
+        "1 group (95% interval 1 to 1), from the spectrum of all 4 rows; no jump was found"
     )

@@ -158,7 +158,7 @@ def test_changes_point_to_their_groups():
     assert [change["text"] for change in described] == ["", result.typical_texts(second)[0].replace("\n ", " "), "", ""]
     assert described[0] == {
         "node": nodes[0], "name": first.name, "status": "growing", "shares": [0.1, 0.5], "text": "",
-        "figures": "10.0 % → 50.0 %, 1 → 2 texts",
+        "figures": "10.0% → 50.0%, 1 → 2 texts",
     }  # fmt: skip
     assert contents(result, changes=[])[0]["changes"] == []
 
@@ -170,5 +170,5 @@ def test_the_page_says_what_is_compared_and_what_a_share_hides(planted):
     change = ClusterChange(0, "a", "shrinking", 40, 41, 0.5, 0.25, 0.0)
     meta = contents(comparison.result, changes=replace(comparison, cluster_changes=(change,)))[0]
     assert meta["compared"] == "the new file (120 texts) compared with the model (120 texts)"
-    assert meta["changes"][0]["figures"] == "50.0 % → 25.0 %, 40 → 41 texts (about the same number)"
+    assert meta["changes"][0]["figures"] == "50.0% → 25.0%, 40 → 41 texts (about the same number)"
     assert contents(model)[0]["compared"] == ""

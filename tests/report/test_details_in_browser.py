@@ -132,14 +132,14 @@ def test_the_heat_map_has_the_lifts(open_page, report, result):
             ratio, figures = shown.locator("b").text_content(), shown.locator("small").text_content()
             assert float(ratio.rstrip("×")) == pytest.approx(one["lift"], abs=0.06)
             assert figures.startswith(f"{one['texts']} · ")
-            assert float(figures.split(" · ")[1].rstrip(" %")) == pytest.approx(100 * one["share"], abs=0.51)
+            assert float(figures.split(" · ")[1].rstrip("%")) == pytest.approx(100 * one["share"], abs=0.51)
             expected = one["overall"] * frame.xs(value, level="value")["texts"].sum()
             assert ("few" in shown.get_attribute("class").split()) == (expected < 10)
             assert ("marked" in shown.get_attribute("class")) == (one["represented"] != "as expected")
     strongest = rows.first.locator("td.over.marked")
     strongest.hover()
     assert page.inner_text("#heat-about").startswith(rows.first.locator("th").text_content())
-    assert page.inner_text("#heat-about").endswith(": 98 texts, 99 % of phone, 5.8× expected (significant)")
+    assert page.inner_text("#heat-about").endswith(": 98 texts, 99% of phone, 5.8× expected (significant)")
     assert page.inner_text("#segment-text").endswith("fewer than 10 texts are expected, so the ratio may be chance.")
     page.select_option("#segment", label="half")
     assert page.locator("#heat thead th").all_text_contents()[1:] == ["x300", "y300"]
@@ -266,8 +266,8 @@ def test_the_page_begins_with_what_changed(open_page, result, tmp_path):
     assert page.locator("#changed .name").all_text_contents() == [one.name, two.name, three.name, PAYLOAD]
     figures = page.locator("#changed .figures").all_text_contents()
     assert figures == [
-        f"{one.size / 6:.1f} %, {one.size} texts", f"3.1 % → 17.0 %, 20 → {two.size} texts",
-        f"40.0 % → 17.0 %, 400 → {three.size} texts", "2.0 % → 0 %, 9 → 0 texts",
+        f"{one.size / 6:.1f}%, {one.size} texts", f"3.1% → 17.0%, 20 → {two.size} texts",
+        f"40.0% → 17.0%, 400 → {three.size} texts", "2.0% → 0%, 9 → 0 texts",
     ]  # fmt: skip
     assert page.inner_text("#changed .example") == result.typical_texts(one)[0]
     assert page.inner_text("#changes > p") == "No significant change in the other 3 groups."

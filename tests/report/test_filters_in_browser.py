@@ -141,7 +141,7 @@ def test_everything_follows_a_filter_or_says_that_it_does_not(open_page, report,
 
     # answer, title, cards
     ordered = sorted(names, key=lambda label: -sizes[label])
-    first = f"{names[ordered[0]]} ({round(100 * sizes[ordered[0]] / len(left))} %)"
+    first = f"{names[ordered[0]]} ({round(100 * sizes[ordered[0]] / len(left))}%)"
     assert page.inner_text("h1").startswith(f"4 groups in the filtered texts. The largest: {first}, ")
     assert page.title() == f"4 groups in {len(left)} texts · textspectra"
     words = f"Filter: plan paid, from Feb 2026 to Mar 2026: {len(left)} of 400 texts."

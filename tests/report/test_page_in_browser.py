@@ -63,7 +63,7 @@ def report(truth_and_result, tmp_path_factory):
 def test_the_answer_is_at_the_top(open_page, report, result):
     page = open_page(report)
     largest = sorted(result.clusters, key=lambda cluster: -cluster.size)[:3]
-    named = ", ".join(f"{cluster.name} ({round(100 * cluster.size / 600)} %)" for cluster in largest)
+    named = ", ".join(f"{cluster.name} ({round(100 * cluster.size / 600)}%)" for cluster in largest)
     assert page.inner_text("h1") == f"5 groups. The largest: {named}."
     assert page.inner_text("#read").startswith("600 of 602 texts have a group.")
     silhouette = page.evaluate("textspectra.meta.profile.curves.silhouette")[4]
@@ -286,7 +286,7 @@ def test_charts_appear_and_the_page_prints(open_page, report, result):
         page.wait_for_selector(f"#{chart} .main-svg")
     spectrum = page.evaluate("textspectra.meta.evidence.spectrum")
     low, high = spectrum["interval"]
-    assert f"95 % of them are between {low} and {high}; the estimate is {spectrum['k']}." in page.inner_text(
+    assert f"95% of them are between {low} and {high}; the estimate is {spectrum['k']}." in page.inner_text(
         "#replicates-text"
     )
     assert page.inner_text("#range") == estimate_in_words(result.k_estimate, result.n_clusters)
@@ -331,7 +331,7 @@ def test_one_text_is_a_report_too(open_page, tmp_path):
     ts.write_report(ts.cluster_texts(["alone"], embeddings=[[1, 0]]), tmp_path / "alone.html")
     page = open_page(tmp_path / "alone.html")
     assert page.inner_text("h1").startswith("1 group: ")
-    assert page.inner_text("h1").endswith(" (100 %).")
+    assert page.inner_text("h1").endswith(" (100%).")
     assert page.inner_text("#read") == "1 text. 1 row."
     assert page.inner_text("#worth") == "There is only one text."
     assert page.inner_text("#range") == ""

@@ -51,7 +51,7 @@ def test_groups_stand_under_their_themes_the_largest_first(open_page, report, re
     for theme in result.themes:  # the largest first, and so are labels
         expected += [f"[{theme.name}]", *(names[label] for label in sorted(theme.clusters))]
     assert listed(page) == expected
-    assert headings(page)[0] == f"{result.themes[0].name}2 groups · 59 · 36 %"
+    assert headings(page)[0] == f"{result.themes[0].name}2 groups · 59 · 36%"
     page.click("#sorting [data-key=name]")
     assert listed(page) == sorted(names.values())  # without headings
     assert page.is_hidden("#fold")
@@ -161,7 +161,7 @@ def test_a_mixed_group_says_so_in_words(open_page, report, result):
     page.evaluate("textspectra.tree.nodes.mixed[textspectra.tree.base.nodes[0]] = true")
     move_to(page, 9)
     move_to(page, 8)
-    assert page.inner_text("h1").startswith(f"8 groups. The largest: {result.clusters[0].name} (mixed, 19 %), ")
+    assert page.inner_text("h1").startswith(f"8 groups. The largest: {result.clusters[0].name} (mixed, 19%), ")
 
 
 def test_groups_at_other_numbers_have_the_mark_by_the_rule_of_python(result):

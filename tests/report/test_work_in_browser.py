@@ -153,7 +153,7 @@ def test_the_first_sentence_follows_names_edits_and_filters(open_page, report, r
     assert "The largest: a <b>name</b> (" in page.inner_text("h1")
     page.evaluate("(nodes) => textspectra.editing.merge(nodes)", [cluster["node"] for cluster in clusters[:2]])
     share = round(100 * (clusters[0]["size"] + clusters[1]["size"]) / 480)
-    assert page.inner_text("h1").startswith(f"5 groups. The largest: a <b>name</b> ({share} %), ")
+    assert page.inner_text("h1").startswith(f"5 groups. The largest: a <b>name</b> ({share}%), ")
     assert page.locator(".unfiltered >> visible=true").count() == 0
     page.select_option("#filters select >> nth=0", index=1)
     page.select_option("#filters select >> nth=1", index=1)
@@ -164,13 +164,13 @@ def test_the_first_sentence_follows_names_edits_and_filters(open_page, report, r
     left = sorted((pair for pair in shown if pair[1]), key=lambda pair: -pair[1])
     total = sum(size for _, size in left)
     name, size = left[0]
-    expected = f"{len(left)} groups in the filtered texts. The largest: {name} ({round(100 * size / total)} %), "
+    expected = f"{len(left)} groups in the filtered texts. The largest: {name} ({round(100 * size / total)}%), "
     assert page.inner_text("h1").startswith(expected)
     # The quality, the cohesion and the evidence are about all texts.
     assert page.locator(".unfiltered >> visible=true").count() == 3
     page.click("#clear-filter")
     assert page.locator(".unfiltered >> visible=true").count() == 0
-    assert page.inner_text("h1").startswith(f"5 groups. The largest: a <b>name</b> ({share} %), ")
+    assert page.inner_text("h1").startswith(f"5 groups. The largest: a <b>name</b> ({share}%), ")
 
 
 def test_splits_moves_and_the_slider_are_steps(open_page, report, result, tmp_path):

@@ -217,7 +217,7 @@ def test_drift_is_judged_in_one_place(result, news, found):
     assert found.drift == Drift.of(found.novelty)
     assert found.drift.is_significant
     assert found.result.notes[0] == (
-        f"{100 * found.drift.share_above_1:.0f} % of the new texts are unlike the texts of the model, where 10 % is "
+        f"{100 * found.drift.share_above_1:.0f}% of the new texts are unlike the texts of the model, where 10% is "
         "usual: its groups are out of date. Cluster the old and the new texts together for groups that fit."
     )
     assert result.update(news[0], embeddings=news[1]).notes[0] == found.result.notes[0]

@@ -88,17 +88,17 @@ def test_many_texts_are_sampled(monkeypatch):
     ("place", "words", "sentence"),
     [
         (ACCOUNTS, ("@united", "@JetBlue", "@Delta", "@AA"),
-         "2 groups (34 % of the texts) differ mainly by an account name: united, JetBlue, Delta … "
+         "2 groups (34% of the texts) differ mainly by an account name: united, JetBlue, Delta … "
          "Run again with --ignore handles (in Python, ignore=result.ignore_suggestion)."),
         (PROPER_NAMES, ("Excel", "Chrome", "Word"),
-         "2 groups (34 % of the texts) differ mainly by a name: Excel, Chrome, Word. Run again with "
+         "2 groups (34% of the texts) differ mainly by a name: Excel, Chrome, Word. Run again with "
          "--ignore Excel --ignore Chrome --ignore Word (in Python, ignore=result.ignore_suggestion)."),
         (("before", "account"), ("gold", "pro", "l'or"),
-         "2 groups (34 % of the texts) differ mainly by the word before “account”: gold, pro, l'or. Run again with "
+         "2 groups (34% of the texts) differ mainly by the word before “account”: gold, pro, l'or. Run again with "
          """--ignore gold --ignore pro --ignore 'l'"'"'or' """
          "(in Python, ignore=result.ignore_suggestion)."),
         (("after", ""), ("gold", "pro", "free"),
-         "2 groups (34 % of the texts) differ mainly by their first word: gold, pro, free. Run again with "
+         "2 groups (34% of the texts) differ mainly by their first word: gold, pro, free. Run again with "
          "--ignore gold --ignore pro --ignore free (in Python, ignore=result.ignore_suggestion)."),
     ],
 )  # fmt: skip
@@ -116,7 +116,7 @@ def test_the_result_has_the_note_and_the_suggestion(tmp_path):
     texts = to_airlines()
     result = ts.cluster_texts(texts, model=bag_of_words, n_clusters=3, cache=False)
     assert result.ignore_suggestion == ("handles",)
-    assert result.notes[-1].startswith("3 groups (100 % of the texts) differ mainly by an account name: ")
+    assert result.notes[-1].startswith("3 groups (100% of the texts) differ mainly by an account name: ")
     result.save(tmp_path / "model")
     assert ts.TextClustering.load(tmp_path / "model").ignore_suggestion == ("handles",)
     vectors = bag_of_words(texts)

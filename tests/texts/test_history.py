@@ -52,16 +52,16 @@ def test_what_is_said_of_old_groups_holds_when_new_ones_fill_the_file():
     kept = [doubled[str(label)] for label in range(10)]
     assert {change.status for change in kept} == {"shrinking"}
     assert all(change.keeps_count for change in kept)
-    assert kept[0].figures == "10.0 % → 5.0 %, 100 → 100 texts"
+    assert kept[0].figures == "10.0% → 5.0%, 100 → 100 texts"
 
 
 @pytest.mark.parametrize(
     ("before", "after", "figures"),
     [
-        ([3, 99_997], [2, 99_998], "0.003 % → 0.002 %, 3 → 2 texts"),
-        ([300, 99_700], [0, 100_000], "0.3 % → 0 %, 300 → 0 texts"),
-        ([40_020, 59_980], [39_980, 60_020], "40.02 % → 39.98 %, 40,020 → 39,980 texts"),
-        ([50, 50], [50, 50], "50.0 % → 50.0 %, 50 → 50 texts"),
+        ([3, 99_997], [2, 99_998], "0.003% → 0.002%, 3 → 2 texts"),
+        ([300, 99_700], [0, 100_000], "0.3% → 0%, 300 → 0 texts"),
+        ([40_020, 59_980], [39_980, 60_020], "40.02% → 39.98%, 40,020 → 39,980 texts"),
+        ([50, 50], [50, 50], "50.0% → 50.0%, 50 → 50 texts"),
     ],
 )
 def test_printed_shares_differ_if_the_shares_do(before, after, figures):
@@ -85,7 +85,7 @@ def test_a_status_never_contradicts_the_shares(old, new):
         assert change.status != ("shrinking" if rises else "growing")
         assert change.status != "gone" or (change.after == 0 and change.before > 0)
         assert (change.p < 0.05) == (change.status != "steady")
-        assert not re.search(r"\b0\.0+ %", change.figures)
+        assert not re.search(r"\b0\.0+%", change.figures)
     # The order of the groups does not matter.
     order = np.random.default_rng(len(old)).permutation(len(old))
     shuffled = changes_of([before[i] for i in order], [after[i] for i in order] + new)

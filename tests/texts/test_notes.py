@@ -50,7 +50,7 @@ def test_texts_in_five_languages_are_grouped_by_language_and_the_result_says_so(
     assert normalized_mutual_info_score(TOPICS, result.labels) < 0.5
     [note] = [note for note in result.notes if "wordllama" in note]
     assert note == (
-        "Your texts are in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), Arabic script (20 %); "
+        "Your texts are in Chinese (20%), German (20%), Japanese (20%), Spanish (20%), Arabic script (20%); "
         "wordllama reads only English. They are grouped by language and spelling rather than by theme; cluster with "
         '--model multilingual (in Python, model="multilingual").'
     )
@@ -86,7 +86,7 @@ def test_a_few_foreign_texts_among_many_are_no_note():
     english = [f"where is the parcel number {i}" for i in range(100)]
     backend = load_model("wordllama")
     assert notes_on_languages([*english, *TEXTS[:5]], backend) == ()
-    assert "German (6 %)" in notes_on_languages([*english, *TEXTS[:6]], backend)[0]
+    assert "German (6%)" in notes_on_languages([*english, *TEXTS[:6]], backend)[0]
     assert notes_on_languages(TEXTS[:2], backend) == ()
 
 
@@ -126,17 +126,17 @@ def test_a_language_that_the_model_does_not_read_replaces_the_verdict(run, table
     done = run("cluster", table, "--model", "wordllama", "--json", "--clusters", "auto")
     summary = json.loads(done.out)
     doubt = result.language_doubt
-    assert doubt.startswith("Your texts are in Chinese (20 %), German (20 %), ")
+    assert doubt.startswith("Your texts are in Chinese (20%), German (20%), ")
     assert summary["verdict"] == doubt
     assert summary["notes"][0] == doubt
     assert summary["read"] == (
-        "Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %), German (20 %), Japanese (20 %), Spanish (20 %), "
-        "Arabic script (20 %)."
+        "Read 'texts.csv', column 'text': 312 rows, in Chinese (20%), German (20%), Japanese (20%), Spanish (20%), "
+        "Arabic script (20%)."
     )
     assert (summary["sheet"], summary["header_row"]) == (None, 1)
     assert summary["languages"] == result.languages
     printed = " ".join(run("cluster", table, "--model", "wordllama", "--no-report", "--overwrite").out.split())
-    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20 %)")
+    assert printed.startswith("Read 'texts.csv', column 'text': 312 rows, in Chinese (20%)")
     assert printed.count(doubt) == 1
     assert f"warning: {doubt}" in run("estimate", table, "--model", "wordllama").err
     for verdict in ("The texts have no structure", "The groups hold together", "Two halves", "leftover"):
@@ -152,8 +152,8 @@ def test_a_note_says_how_many_languages_it_does_not_name():
               "Thai": 0.02, "Korean": 0.004}  # fmt: skip
     [note] = notes.notes_on_languages(shares, 1000, named("minilm"))
     assert note.startswith(
-        "At least 19 % of the texts are in languages that minilm does not know: German (5 %), Dutch (4 %), French "
-        "(3 %), Greek (3 %), Polish (2 %) and 2 more (2 %). They are grouped"
+        "At least 19% of the texts are in languages that minilm does not know: German (5%), Dutch (4%), French "
+        "(3%), Greek (3%), Polish (2%) and 2 more (2%). They are grouped"
     )
 
 

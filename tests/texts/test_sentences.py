@@ -43,7 +43,7 @@ def test_the_levels(scores, expected):
 def test_the_estimate_by_spectra(planted):
     X, _ = planted(4, 60, noise=0.1)
     estimate = replace(ts.estimate_k(X, method="spectral", random_state=0), interval=(3, 5), confidence=1.0)
-    expected = "Plausible range 3 to 5: 95 % of the estimates from the spectra of all 60 texts."
+    expected = "Plausible range 3 to 5: 95% of the estimates from the spectra of all 60 texts."
     assert estimate_in_words(estimate, estimate.k) == expected
     assert estimate_in_words(estimate, 8) == f"You asked for 8. {expected}"
     assert estimate_in_words(replace(estimate, n_samples=900), 8).endswith(

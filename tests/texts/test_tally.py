@@ -81,7 +81,7 @@ def test_shuffled_dates_and_segments_are_rarely_a_finding(result):
         other = replace(result, tally=tally_rows(shuffled, result.labels, K, None))
         changes += set(other.tally.trends.kind) != {"steady"}
         differences += (other.by("channel")["represented"] != "as expected").any()
-    # At a rate of 5 %, more than 10 of 100 have a probability of 1 %.
+    # At a rate of 5%, more than 10 of 100 have a probability of 1%.
     assert changes <= 10
     assert differences <= 10
 
@@ -101,7 +101,7 @@ def test_a_difference_that_is_neither_trend_nor_burst_is_said_with_its_counts():
     steady = [[100, 104, 97, 101, 99, 103, 98, 102, 96]] * 6
     comes_and_goes = [30, 150, 140, 28, 31, 148, 155, 33, 29]
     assert changed([comes_and_goes, *steady]) == (
-        "uneven, from 4.4 % (28 of 634 texts, Apr 2000) to 21 % (155 of 743, Jul 2000)"
+        "uneven, from 4.4% (28 of 634 texts, Apr 2000) to 21% (155 of 743, Jul 2000)"
     )
     assert changed([comes_and_goes, *steady], cluster=3) is None
 
@@ -137,7 +137,7 @@ def test_two_periods_are_rarely_different_if_all_groups_are_equally_bursty(copie
 
 def test_a_group_that_falls_and_recovers_within_nine_days_is_found():
     rng = np.random.default_rng(5)
-    counts = np.array([0, 36, 25, 28, 27, 44, 20, 20, 18])  # 18.5 % on one day, 3.9 % on another
+    counts = np.array([0, 36, 25, 28, 27, 44, 20, 20, 18])  # 18.5% on one day, 3.9% on another
     totals = np.array([3, 190, 167, 171, 190, 238, 516, 438, 178])
     wrong = 0
     for _ in range(20):
@@ -151,7 +151,7 @@ def test_a_group_that_falls_and_recovers_within_nine_days_is_found():
 def test_ends_of_a_trend_have_enough_texts():
     counts = [[1, 90, 80, 60, 40, 30, 21, 20, 0]] + [[0, 100, 100, 102, 99, 101, 98, 100, 2]] * 6
     assert changed(counts) == (
-        "shrinking from 12 % (171 of 1,371 texts, first third) to 3.3 % (41 of 1,241, last third), Jan to Sep 2000"
+        "shrinking from 12% (171 of 1,371 texts, first third) to 3.3% (41 of 1,241, last third), Jan to Sep 2000"
     )
     one_text = [[1, 0, 0, 0], [0, 400, 390, 410]]
     assert changed(one_text) is None
@@ -244,7 +244,7 @@ def test_words_name_the_surest_first(result, tickets, monkeypatch):
     monkeypatch.setattr("textspectra.texts.sentences._STRONGEST", 1)
     assert trends_in_words(result)[3] == "and 2 more groups change"
     assert segments_in_words(result)[0].startswith(f"{names[3]}: ")
-    assert " of texts with channel mail, 8.3 % (200 of 2,400) overall" in segments_in_words(result)[0]
+    assert " of texts with channel mail, 8.3% (200 of 2,400) overall" in segments_in_words(result)[0]
 
 
 def test_counts_follow_when_groups_are_merged_cut_renamed_and_saved(result, tmp_path):

@@ -217,7 +217,7 @@ def test_a_note_says_that_many_texts_nearly_repeat():
 
     texts = [f"text number {row}" for row in range(200)]
     X[:40] = X[40:80] + 0.01 * rng.standard_normal((40, 50))
-    share = "About 40 % of the different texts nearly repeat another one"
+    share = "About 40% of the different texts nearly repeat another one"
     note = f"{share}, so the groups may look clearer than they are; in Python, result.duplicates() lists them."
     result = ts.cluster_texts(texts, model=encoder, n_clusters=3, cache=False)
     assert note in result.notes

@@ -208,7 +208,7 @@ def _lines(summary: Summary) -> list[str]:
     lines.append(f"{summary['compared']}, by share of the texts:")
     share_of_new = sum(cluster["share"] for cluster in summary["new_clusters"])
     if share_of_new >= _NOTABLE:
-        lines.append(f"New groups have {100 * share_of_new:.0f} % of the texts, which lowers the shares of the others.")
+        lines.append(f"New groups have {100 * share_of_new:.0f}% of the texts, which lowers the shares of the others.")
     for kind, words in _KINDS.items():
         changes = [change for change in summary["changes"] if (change["status"], change["same_count"]) == kind]
         changes.sort(key=lambda change: -abs(change["share_after"] - change["share_before"]))

@@ -15,7 +15,7 @@ from .rows import CountedRows, distinct_rows, sum_by_code
 from .ward import ward_tree
 
 # How k is read off the curve of agreement over k
-WEIGHT_POWER = 16  # a k whose agreement is 10 % below the best has 0.9 to this power, 19 %, of its weight
+WEIGHT_POWER = 16  # a k whose agreement is 10% below the best has 0.9 to this power, 19%, of its weight
 POSITION = (0.42, 0.7)  # the answer is the k up to which this share of the weight lies, for weak and strong agreement
 STRONG = (0.6, 0.8)  # the best agreement that counts as weak, and as strong
 EXACT = 0.75  # as the best agreement rises from here to 1, the power goes to infinity: clear groups are counted exactly
@@ -161,7 +161,7 @@ def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
 class Agreement:
     """How well two halves of the data agree, over k."""
 
-    k: Ints  # 2 if it is clear, each from 3 to 8, then steps of 25 %; all numbers next to a clear answer
+    k: Ints  # 2 if it is clear, each from 3 to 8, then steps of 25%; all numbers next to a clear answer
     halves: F64  # agreement of two halves of the data: the adjusted mutual information, 1 is perfect
     score: F64  # the same, lowered at each coarse k that leaves most of the structure to finer ones; k is read off it
     # How much nearer the nearest rows are to each other than in a cloud without groups, as a share of the maximum.

@@ -59,7 +59,7 @@ class KEstimate:
         The estimate; 1 means that the data shows no groups.
     interval : tuple of int
         A range that includes `k`. Method "reproducible": the range in which the number of groups that people see
-        should lie, calibrated on labeled text sets. Method "spectral": the range of 95 % of the estimates from single
+        should lie, calibrated on labeled text sets. Method "spectral": the range of 95% of the estimates from single
         samples. A given number is its own interval.
     confidence : float
         From 0 to 1. Method "reproducible": the share of the weight within a factor of 1.5 of k, times the agreement of
@@ -85,7 +85,7 @@ class KEstimate:
     >>> X = np.repeat(np.eye(8), 20, axis=0)
     >>> estimate = ts.estimate_k(X, random_state=0)
     >>> estimate
-    8 groups (95 % interval 8 to 8), on which two halves of the 160 rows agree
+    8 groups (95% interval 8 to 8), on which two halves of the 160 rows agree
     >>> [(suggestion.name, suggestion.k) for suggestion in estimate.suggestions]
     [('coarse', 4), ('suggested', 8)]
     """
@@ -128,7 +128,7 @@ class KEstimate:
         if self.k == 1 and self.spectrum is None:
             return "1 group: no structure here; the rows lie like one cloud, with no groups that could be told apart"
         low, high = self.interval
-        answer = f"{self.k} {plural} (95 % interval {low} to {high})"
+        answer = f"{self.k} {plural} (95% interval {low} to {high})"
         if self.spectrum is None:
             agree = "agree only in part: a rough guess" if self.confidence < WEAK else "agree"
             return f"{answer}, on which two halves of the {self.n_samples:,} rows {agree}"
@@ -201,8 +201,8 @@ def estimate_k(
         fewer than 64 do.
     method : {"auto", "spectral"} or callable, default="auto"
         "auto" splits the rows into random halves, clusters each half at every k and compares the two. Each k gets a
-        power of this agreement as its weight. The estimate is the k up to which 42 % of the weight lies if the halves
-        hardly agree, and 70 % if they agree well. Without structure, k is 1. Duplicates do not count, unless fewer
+        power of this agreement as its weight. The estimate is the k up to which 42% of the weight lies if the halves
+        hardly agree, and 70% if they agree well. Without structure, k is 1. Duplicates do not count, unless fewer
         than 64 rows are distinct. Below 64 rows, "auto" is "spectral".
         "spectral" is the paper's rule, :func:`spectral_k`, with its defaults.
         A callable is your own rule: it gets `X`, and `sample_weight` if it has such a parameter, and returns a whole
@@ -231,7 +231,7 @@ def estimate_k(
     >>> ts.estimate_k(X, random_state=0).k
     12
     >>> ts.estimate_k(X, method="spectral")
-    12 groups (95 % interval 12 to 12), from the spectrum of all 480 rows
+    12 groups (95% interval 12 to 12), from the spectrum of all 480 rows
     >>> def root(X):
     ...     return round(len(X) ** 0.5)
     >>> ts.estimate_k(X, method=root)
@@ -290,7 +290,7 @@ def spectral_k(
     >>> from functools import partial
     >>> X = np.repeat(np.eye(12), 40, axis=0) + 0.03 * np.random.default_rng(0).standard_normal((480, 12))
     >>> ts.spectral_k(X, max_sample=200)
-    12 groups (95 % interval 12 to 12), from random samples of 200 out of 480 rows
+    12 groups (95% interval 12 to 12), from random samples of 200 out of 480 rows
     >>> ts.AutoKMeans(method=partial(ts.spectral_k, window=5), refine=False).fit(X).n_clusters_
     12
     """
@@ -393,7 +393,7 @@ def suggest(agreement: Agreement | None, k: int, confidence: float, n: int) -> t
 
 
 def interval_around(k: int, confidence: float, n: int, width: float = INTERVAL_WIDTH) -> tuple[int, int]:
-    """Return the 95 % interval of k: the less the halves agree, the wider it is.
+    """Return the 95% interval of k: the less the halves agree, the wider it is.
 
     The width was calibrated on labeled text sets (``benchmarks/k_recovery.md``), so the interval is about the number of
     groups that people see.
@@ -488,7 +488,7 @@ def _plot_agreement(estimate: KEstimate, ax: Axes) -> Axes:
     ax.plot(agreement.k, agreement.halves, color="0.6", label="two halves of the data")
     ax.plot(agreement.k, agreement.score, color="#1f4e79", label="score: less for splits with more behind them")
     if estimate.k > 1:
-        ax.axvspan(*estimate.interval, color="0.93", label="95 % interval")
+        ax.axvspan(*estimate.interval, color="0.93", label="95% interval")
     for suggestion in estimate.suggestions:
         style, name = "-" if suggestion.name == "suggested" else "--", f"{suggestion.name}: {suggestion.k}"
         ax.axvline(suggestion.k, color="#c55a11", linestyle=style, linewidth=1, label=name)

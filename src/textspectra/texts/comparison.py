@@ -80,8 +80,8 @@ class Drift(NamedTuple):
             return ""
         texts = f"texts in {source}" if source else "new texts"
         return (
-            f"{100 * (self.share_above_1 or 0):.0f} % of the {texts} are unlike "
-            f"the texts of the model, where {100 * self.expected_above_1:.0f} % is usual: its groups are out of date."
+            f"{100 * (self.share_above_1 or 0):.0f}% of the {texts} are unlike "
+            f"the texts of the model, where {100 * self.expected_above_1:.0f}% is usual: its groups are out of date."
         )
 
 

@@ -52,7 +52,7 @@ class DecidingWords(NamedTuple):
         ends = {"before": "their last word", "after": "their first word"}
         kinds = {ACCOUNTS: "an account name", PROPER_NAMES: "a name"}
         kind = kinds.get(self.place) or (f"the word {side} “{neighbor}”" if neighbor else ends[side])
-        which = f"{plural(self.n_clusters, 'group')} ({100 * self.share:.0f} % of the texts) differ mainly by {kind}"
+        which = f"{plural(self.n_clusters, 'group')} ({100 * self.share:.0f}% of the texts) differ mainly by {kind}"
         words = ", ".join(word.removeprefix("@") for word in self.words[:WORDS_SHOWN])
         more = " …" if len(self.words) > WORDS_SHOWN else "."
         options = " ".join(f"--ignore {shlex.quote(value)}" for value in _patterns(self.place, self.words))

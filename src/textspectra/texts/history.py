@@ -58,8 +58,8 @@ def _percents(before: float, after: float) -> tuple[str, str]:
     """Return two shares in percent, with as many digits as it takes to tell them from 0 and from each other."""
     first = second = ""
     for digits in range(1, 7):
-        first, second = (f"{100 * share:.{digits}f} %" if share else "0 %" for share in (before, after))
-        if f"{0:.{digits}f} %" not in (first, second) and (before == after or first != second):
+        first, second = (f"{100 * share:.{digits}f}%" if share else "0%" for share in (before, after))
+        if f"{0:.{digits}f}%" not in (first, second) and (before == after or first != second):
             break
     return first, second
 

@@ -256,7 +256,7 @@ def notes_on_labels(n_unlabeled: int, n_other: int, correct: float) -> list[str]
         notes.append(f"{have} than most rows with the same text; each text is in the group of most of its rows.")
     if correct < RELIABLE:
         notes.append(
-            f"By their vectors, {100 * correct:.0f} % of the texts fall into their own group; new texts are placed no "
+            f"By their vectors, {100 * correct:.0f}% of the texts fall into their own group; new texts are placed no "
             "better than that."
         )
     return notes

@@ -20,8 +20,8 @@ from .corpus import Corpus, EmbeddedTexts
 
 KEEP_ALL = "To group such texts, use --keep-all (in Python, keep_all=True)."
 
-# Smallest share of texts in other languages that gives a note. In 16 labeled sets it is at most 0.8 % if all texts are
-# English, and up to 7.6 % in the set with questions of Russian, Spanish, Portuguese and Japanese sites.
+# Smallest share of texts in other languages that gives a note. In 16 labeled sets it is at most 0.8% if all texts are
+# English, and up to 7.6% in the set with questions of Russian, Spanish, Portuguese and Japanese sites.
 _NOTICEABLE = 0.05
 _FEWEST_FOREIGN = 3  # texts that give a note; a single text may look foreign by chance
 _MOST_NAMED = 5  # languages, or texts; the others are rarer
@@ -32,9 +32,9 @@ _USE_ANOTHER = (
 
 NEAR_DUPLICATE = 0.95  # cosine of two texts that nearly repeat each other
 
-# Share of near-duplicates that gives a note, and fewest texts. Of 40 labeled sets with MiniLM, 32 have less than 5 %,
-# five have 9 to 13 %, and one has 31 %: questions of customers about 77 matters. Two get the note: reviews such as
-# "very good app" (40 %), and synthetic requests (46 %). 16 sets were measured in full, the others on up to 3,000 texts.
+# Share of near-duplicates that gives a note, and fewest texts. Of 40 labeled sets with MiniLM, 32 have less than 5%,
+# five have 9 to 13%, and one has 31%: questions of customers about 77 matters. Two get the note: reviews such as
+# "very good app" (40%), and synthetic requests (46%). 16 sets were measured in full, the others on up to 3,000 texts.
 MANY_REPEAT, FEWEST_TEXTS = 1 / 3, 100
 
 
@@ -59,7 +59,7 @@ def note_on_model(shares: Mapping[str, float], n_texts: int, encoder: Backend | 
         return doubt_about_languages(shares, encoder.name)
     languages = "a language" if len(foreign) == 1 else "languages"
     share = round(100 * sum(foreign.values()))
-    which = f"At least {share} % of the texts are in {languages} that {encoder.name} does not know"
+    which = f"At least {share}% of the texts are in {languages} that {encoder.name} does not know"
     return f"{which}: {_in_words(foreign)}. {_USE_ANOTHER}"
 
 
@@ -158,8 +158,8 @@ def _in_words(shares: Mapping[str, float]) -> str:
     n_more = max(len(values) - _MOST_NAMED, 0)
     numbers = _percents([*values[:_MOST_NAMED], *([sum(values[_MOST_NAMED:])] if n_more else [])])
     named = zip(languages[:_MOST_NAMED], numbers, strict=False)
-    words = ", ".join(f"{language} ({number} %)" for language, number in named)
-    return f"{words} and {n_more:,} more ({numbers[-1]} %)" if n_more else words
+    words = ", ".join(f"{language} ({number}%)" for language, number in named)
+    return f"{words} and {n_more:,} more ({numbers[-1]}%)" if n_more else words
 
 
 def _in(languages: str) -> str:
@@ -181,5 +181,5 @@ def notes_on_repeats(texts: EmbeddedTexts) -> tuple[str, ...]:
     share = repeated_share(texts.vectors, NEAR_DUPLICATE) if len(texts.counting) >= FEWEST_TEXTS else 0.0
     if share < MANY_REPEAT:
         return ()
-    which = f"About {share:.0%} of the different texts nearly repeat another one".replace("%", " %")
+    which = f"About {share:.0%} of the different texts nearly repeat another one"
     return (f"{which}, so the groups may look clearer than they are; in Python, result.duplicates() lists them.",)

@@ -66,7 +66,7 @@ def estimate_in_words(estimate: KEstimate | None, given: int) -> str:
     low, high = estimate.interval
     size, rows = len(estimate.spectrum.eigenvalues), estimate.n_samples
     source = f"all {rows:,} texts" if size == rows else f"random samples of {size:,} texts"
-    return f"{asked}Plausible range {low} to {high}: 95 % of the estimates from the spectra of {source}."
+    return f"{asked}Plausible range {low} to {high}: 95% of the estimates from the spectra of {source}."
 
 
 def trends_in_words(result: ClusteredTexts) -> list[str]:
@@ -167,4 +167,4 @@ def _rest(number: int, singular: str, several: str) -> list[str]:
 def _percent(share: float) -> str:
     """Return a share in percent with two digits."""
     percent = 100 * float(share)
-    return f"{percent:.0f} %" if percent >= 9.95 or percent == 0 else f"{percent:.2g} %"
+    return f"{percent:.0f}%" if percent >= 9.95 or percent == 0 else f"{percent:.2g}%"

@@ -21,7 +21,7 @@ _Floats = NDArray[np.float64]
 _Positions = NDArray[np.intp]
 
 _DISPERSIONS = np.geomspace(1, 1000, 31)  # how many times the variance of independent draws a group may have
-_CONFIDENCE_Z = 1.96  # standard normal quantile of a 95 % interval
+_CONFIDENCE_Z = 1.96  # standard normal quantile of a 95% interval
 _LONGEST_BURST = 1 / 3  # of all periods; a longer run is not an exception
 _SMALL_PERIOD = 0.1  # of the usual number of texts; a smaller period is not compared with others
 _FEWEST_BURSTS, _FEWEST_PERIODS = 6, 6  # bursts per period, and periods, for a test of any difference
@@ -33,7 +33,7 @@ _NORMAL_MAD = 0.6745  # median absolute deviation of a standard normal variable
 
 
 def wilson_interval(count: ArrayLike, total: ArrayLike) -> tuple[_Floats, _Floats]:
-    """Return the 95 % interval of Wilson for `count` of `total`; 0 to 1 if the total is 0."""
+    """Return the 95% interval of Wilson for `count` of `total`; 0 to 1 if the total is 0."""
     x, n = np.broadcast_arrays(np.asarray(count, float), np.asarray(total, float))
     known = np.maximum(n, 1)
     share, extra = x / known, _CONFIDENCE_Z**2 / known

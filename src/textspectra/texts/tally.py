@@ -17,7 +17,7 @@ _Counts = NDArray[np.int64]
 _Flags = NDArray[np.bool_]
 CountColumns = dict[str, NDArray[Any]]  # of a table of counts; "group" has the position of each row's group
 
-_FEWEST_TEXTS = 10  # that are needed to speak of a share: one text of one is 100 %
+_FEWEST_TEXTS = 10  # that are needed to speak of a share: one text of one is 100%
 _END = 0.1  # part of all texts that each end of a trend has, unless a single period has nearly all texts
 
 

@@ -336,7 +336,7 @@ class TabulatedTexts(RegroupedTexts):
 
         Its columns are cluster, cluster_name, period (its first day), texts, total (of all groups), usual_total (of a
         usual period), volume ("more" or "fewer" if the total is significantly different from that, or "usual"), share,
-        and low and high, the 95 % interval of the share. A period without texts has no share. It needs the argument
+        and low and high, the 95% interval of the share. A period without texts has no share. It needs the argument
         `time` of :func:`cluster_texts`.
 
         Examples
@@ -366,7 +366,7 @@ class TabulatedTexts(RegroupedTexts):
         days of the first and the last period. For a burst, the shares are from outside and inside it, and the days
         are its own. An uneven group neither rises nor falls steadily, but its share differs between periods: it is
         lowest in the period that begins on the day start, and highest in the one that begins on the day end. The
-        p-values are adjusted for all tests, of shares and of numbers of texts, so that at most 5 % of the reported
+        p-values are adjusted for all tests, of shares and of numbers of texts, so that at most 5% of the reported
         changes are expected to be chance.
         """
         changes = self._tally_over_time().trends
@@ -380,7 +380,7 @@ class TabulatedTexts(RegroupedTexts):
         """Return a data frame with one row per group and value of a segment, one of `by` in :func:`cluster_texts`.
 
         Its columns are cluster, cluster_name, value, texts, total (all texts with this value), share (of these),
-        overall (the share of the group among all texts), lift (share over overall) with its 95 % interval lift_low to
+        overall (the share of the group among all texts), lift (share over overall) with its 95% interval lift_low to
         lift_high, p (against all other texts, adjusted for the number of rows), and represented ("over", "under" or "as
         expected").
         """

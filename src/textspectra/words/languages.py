@@ -41,8 +41,8 @@ FEWEST_OWN, MOST_OWN, TEXTS_PER_OWN = 2, 10, 4  # words of this language only: 2
 SENTENCE = 4  # minimum number of words
 ACCENTED = 0.25  # share of words with letters outside ASCII, above the share in names of dishes
 VOWELS, VOWEL_SHARE = tuple("aiou"), 1 / 3
-"""Few English words end in these vowels: at most 14 % in texts without function words of 26 English sets, and 28 % in
-names of dishes from all over the world. In Finnish, Swahili, Tagalog and Indonesian it is 35 to 95 %."""
+"""Few English words end in these vowels: at most 14% in texts without function words of 26 English sets, and 28% in
+names of dishes from all over the world. In Finnish, Swahili, Tagalog and Indonesian it is 35 to 95%."""
 FREQUENT, FREQUENT_SHARE, FREQUENT_LENGTH, FEWEST_SENTENCES = 10, 0.25, 4.6, 8
 """Every language has function words: the 10 most frequent words are a quarter of all words, and short. It takes a few
 texts to see that. In lists of products or titles they are rarer or longer."""

@@ -42,7 +42,7 @@ export class Answer {
       : `${number.format(grouped)} of ${count(texts, "text")} have a group.`;
   }
 
-  // "22 groups. The largest: cancelled flights (11 %), lost luggage (9 %), on hold (7 %)."
+  // "22 groups. The largest: cancelled flights (11%), lost luggage (9%), on hold (7%)."
   #headline() {
     const { nodes, total, isFiltered } = this.counts;
     const left = this.counts.largestFirst(this.state.k);
@@ -50,7 +50,7 @@ export class Answer {
     if (!left.length) return [make("b", {}, "0 groups"), `${where}.`];
     const share = (node) => {
       const value = Math.round(100 * nodes[node] / total);
-      return `${this.tree.nodes.mixed[node] ? "mixed, " : ""}${value || "< 1"} %`;
+      return `${this.tree.nodes.mixed[node] ? "mixed, " : ""}${value || "< 1"}%`;
     };
     const named = left.slice(0, NAMED).flatMap((node, i) => [
       i ? ", " : "",

@@ -72,7 +72,7 @@ export class Compare {
         "li",
         { title: `in ${percent(shares[0])} of the texts here, in ${percent(shares[1])} there` },
         make("span", { dir: "auto" }, word),
-        make("span", { class: "muted" }, shares.map((share) => `${Math.round(100 * share)} %`).join(" : ")),
+        make("span", { class: "muted" }, shares.map((share) => `${Math.round(100 * share)}%`).join(" : ")),
       );
     return make("ul", { class: "differing" }, ...words.map(item));
   }

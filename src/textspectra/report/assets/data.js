@@ -68,7 +68,7 @@ export function count(n, what) {
 }
 
 export function percent(share) {
-  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)} %`;
+  return `${(100 * share).toFixed(share < 0.1 ? 1 : 0)}%`;
 }
 
 export function shorten(text, limit) {

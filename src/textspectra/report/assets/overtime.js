@@ -50,7 +50,7 @@ export class OverTime {
     element("time-volume").replaceChildren(...volume.map((line) => make("li", {}, line)));
     const unknown = nodes.filter((node) => !this.trends.tallied.has(node)).length;
     element("time-text").textContent = [
-      `Share of ${texts} per ${this.time.every}, with its 95 % confidence interval; the bars show ${texts}. `,
+      `Share of ${texts} per ${this.time.every}, with its 95% confidence interval; the bars show ${texts}. `,
       this.trends.drawn.size < this.trends.filled.length
         ? `A ${this.time.every} with fewer than ${FEWEST_TEXTS} texts has no share. `
         : "",

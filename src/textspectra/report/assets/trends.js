@@ -2,7 +2,7 @@
 import { make, makeShape } from "./data.js";
 
 const LINE = { width: 120, height: 22, edge: 2.5 };
-const Z = 1.96; // of a 95 % interval
+const Z = 1.96; // of a 95% interval
 const ARROWS = { growing: "↗", shrinking: "↘", burst: "⌃", uneven: "↕" };
 export const FEWEST_TEXTS = 10; // a share of fewer means nothing
 

@@ -41,7 +41,7 @@ export class Why {
     element("halves-text").textContent =
       `The score favors finer groups, which tell more about the texts. People would see between ${interval[0]} and ${
         interval[1]
-      } groups (95 % interval).`;
+      } groups (95% interval).`;
     const other = method === "spectral"
       ? ""
       : "The method of the paper, for comparison; it does not affect the number of groups above. ";
@@ -57,7 +57,7 @@ export class Why {
     const samples = spectrum.replicates.count.reduce((a, b) => a + b, 0);
     element("replicates-text").textContent = `${other}The estimates from the spectra of ${
       count(samples, "random sample")
-    }. 95 % of them are between ${low} and ${high}; the estimate is ${spectrum.k}.`;
+    }. 95% of them are between ${low} and ${high}; the estimate is ${spectrum.k}.`;
   }
 
   #profile({ classes, silhouette_rows }) {

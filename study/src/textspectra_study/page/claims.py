@@ -26,19 +26,19 @@ HAC_FIRST = "HAC beats each rival and ties with K-Means (Nemenyi)"
 
 RULES = {
     "eigengap": Rule("k < 5 in every cell with at least 10 classes", estimate.eigengap),
-    "negative_cosines": Rule("below 5 % of the pairs, on every dataset with every model", estimate.negative_cosines),
+    "negative_cosines": Rule("below 5% of the pairs, on every dataset with every model", estimate.negative_cosines),
     "window_error": Rule("Spearman of w and mean error ≥ 0.5; error higher at 15 than at 3", estimate.window_error),
     "window_fallback": Rule("Spearman of w and share ≥ 0.5; share higher at 15 than at 3", estimate.window_fallback),
     "window_moderate": Rule("error and share without an answer lower up to 7 than above", estimate.window_moderate),
     "window_default": Rule(
-        "error within 10 % of the lowest; share without an answer within 0.01 of the lowest", estimate.window_default
+        "error within 10% of the lowest; share without an answer within 0.01 of the lowest", estimate.window_default
     ),
     "tau_time": Rule("mean time rises with every step of τ", estimate.tau_time),
     "tau_larger": Rule("no dataset on which the error falls with every step of τ", estimate.tau_larger),
-    "tau_range": Rule("error at 500 or 1,000 within 10 % of the lowest, on most datasets", estimate.tau_range),
-    "tau_default": Rule("mean error within 10 % of the lowest; faster than the largest τ", estimate.tau_default),
+    "tau_range": Rule("error at 500 or 1,000 within 10% of the lowest, on most datasets", estimate.tau_range),
+    "tau_default": Rule("mean error within 10% of the lowest; faster than the largest τ", estimate.tau_default),
     "tau_small": Rule(
-        "error at 200 at least 10 % higher than at 1,000, on every dataset with 50 or more classes", estimate.tau_small
+        "error at 200 at least 10% higher than at 1,000, on every dataset with 50 or more classes", estimate.tau_small
     ),
     "zscore_overall": Rule("lower mean error; Wilcoxon p < 0.05", estimate.zscore_overall),
     "zscore_better": Rule("lower mean error with p < 0.05 on each of the four", estimate.zscore_better),
@@ -58,12 +58,12 @@ RULES = {
         cohesion.cohesion_range,
     ),
     "cohesion_singletons": Rule(
-        "a random tenth of the rows, as clusters of one row, change the ρ of the others by at most 1 %, for every "
+        "a random tenth of the rows, as clusters of one row, change the ρ of the others by at most 1%, for every "
         "clustering",
         cohesion.cohesion_singletons,
     ),
     "cohesion_random": Rule(
-        "for most clusterings, the mean ρ of 99 random permutations of the labels is within 0.01 of 1, and 95 % of "
+        "for most clusterings, the mean ρ of 99 random permutations of the labels is within 0.01 of 1, and 95% of "
         "them are within 0.1",
         cohesion.cohesion_random,
     ),
@@ -79,7 +79,7 @@ RULES = {
     ),
     "mutual_information": Rule(
         "log ρ is within 0.1 of the PMI for every clustering if each pair counts as similar with a probability equal "
-        "to its similarity; Spearman of ρ and the PMI is ≥ 0.9 if the most similar 5 % of the pairs count as similar",
+        "to its similarity; Spearman of ρ and the PMI is ≥ 0.9 if the most similar 5% of the pairs count as similar",
         cohesion.mutual_information,
     ),
     "cohesion_shape": Rule(

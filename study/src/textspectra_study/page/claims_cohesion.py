@@ -48,7 +48,7 @@ def cohesion_random(findings: Findings) -> Outcome:
     def measured(rows: Sequence[Reading], parts: Sequence[bool]) -> str:
         return (
             f"{share(sum(parts), len(parts))} clusterings; mean ρ of permutations "
-            f"{span([row['permuted_mean'] for row in rows], 4)}, 95 % of them "
+            f"{span([row['permuted_mean'] for row in rows], 4)}, 95% of them "
             f"{span([row[end] for row in rows for end in ('permuted_low', 'permuted_high')])}"
         )
 
@@ -74,8 +74,8 @@ def cohesion_singletons(findings: Findings) -> Outcome:
     def measured(rows: Sequence[Reading], parts: Sequence[bool]) -> str:
         changes = [change(row) for row in rows]
         return (
-            f"at most 1 % in {share(sum(parts), len(parts))} clusterings; median "
-            f"{number(float(np.median(changes)))} %, highest {number(max(changes), 1)} %"
+            f"at most 1% in {share(sum(parts), len(parts))} clusterings; median "
+            f"{number(float(np.median(changes)))}%, highest {number(max(changes), 1)}%"
         )
 
     return _judge(
@@ -135,7 +135,7 @@ def mutual_information(findings: Findings) -> Outcome:
     near = sum(value <= 0.1 for value in off)
     measured = (
         f"log ρ within 0.1 of the PMI in {share(near, len(off))} clusterings if similarities are probabilities, "
-        f"off by at most {number(max(off))}; Spearman with the PMI if the most similar 5 % count: {number(order)}"
+        f"off by at most {number(max(off))}; Spearman with the PMI if the most similar 5% count: {number(order)}"
     )
     parts = [near == len(off), order is not None and order >= 0.9]
     return Outcome(all_of(parts), measured, _basis(findings, [cell for cell, _ in _readings(findings)]))

@@ -41,7 +41,7 @@ def negative_cosines(findings: Findings) -> Outcome:
         return unknown()
     parts = [value < 0.05 for value in shares]
     percent = span([100 * value for value in shares], 1)
-    measured = f"{percent} % of the cosines are negative; below 5 % in {share(sum(parts), len(parts))} cases"
+    measured = f"{percent}% of the cosines are negative; below 5% in {share(sum(parts), len(parts))} cases"
     return Outcome(all_of(parts), measured, _basis(findings, cells))
 
 
@@ -135,7 +135,7 @@ def tau_range(findings: Findings) -> Outcome:
     """Judge by whether 500 or 1,000 is about as good as the best cap of a dataset."""
     errors = _tau_errors(findings)
     parts = [min(row[500], row[1000]) <= NEAR * min(row.values()) for row in errors.values() if {500, 1000} <= {*row}]
-    measured = f"500 or 1,000 within 10 % of the lowest error on {share(sum(parts), len(parts))} datasets"
+    measured = f"500 or 1,000 within 10% of the lowest error on {share(sum(parts), len(parts))} datasets"
     return _tau_outcome(findings, parts, measured, most_of)
 
 

@@ -18,7 +18,7 @@ READINGS = {
     "ratio": "ρ",
     "ratio_unrectified": "ρ, negative cosines kept",
     "permuted_mean": "ρ of permuted labels",
-    "pmi_nearest": "PMI, most similar 5 %",
+    "pmi_nearest": "PMI, most similar 5%",
     "silhouette": "Silhouette",
 }
 """The readings of a clustering that the table shows, with their headings."""
