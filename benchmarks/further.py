@@ -156,10 +156,10 @@ def stability(X: Any, y: Any) -> dict[str, Any]:
 GRAPHS: dict[str, Callable[[Any], Any]] = {
     "cosines, negative ones 0 (the paper)": cosines,
     "(1 + cosine) / 2": lambda X: (1 + unit(X) @ unit(X).T) / 2,
-    "cosines from the mean, negative ones 0": lambda X: cosines(unit(X) - unit(X).mean(axis=0)),
+    "cosines of mean-centered rows, negative ones 0": lambda X: cosines(unit(X) - unit(X).mean(axis=0)),
     "squared cosines": lambda X: cosines(X) ** 2,
-    "10 nearest rows, either way": knn,
-    "10 nearest rows, weighted by cosines": lambda X: knn(X) * cosines(X),
+    "10 nearest neighbors, in either direction": knn,
+    "10 nearest neighbors, weighted by cosines": lambda X: knn(X) * cosines(X),
 }
 
 
@@ -240,7 +240,7 @@ def stability_rows(cells: dict[str, Any]) -> dict[str, str]:
         f"w = 3, τ = {CAPS[-1]:,}, as in the paper": log_errors(k_at(lambda found: capped[0])),
         "w with the most stable k": log_errors(k_at(lambda found: min(capped, key=lambda at: spread(found[at])))),
         "w and τ with the most stable k": log_errors(k_at(lambda found: min(found, key=lambda at: spread(found[at])))),
-        "the best w and τ of each set, which nobody knows": log_errors({
+        "the best w and τ for each set (oracle)": log_errors({
             name: (min((float(np.mean(ks)) for ks in cell["k"].values()), key=lambda k: abs(np.log(k / cell["truth"]))),
                    cell["truth"])
             for name, cell in cells.items()
@@ -265,7 +265,7 @@ def graph_rows(cells: dict[str, Any]) -> dict[str, str]:
 TABLES: dict[str, tuple[str, str, str, Callable[[dict[str, Any]], dict[str, str]]]] = {
     "OBJECTIVE": ("objective", "groups at the true k", "ARI / AMI | ρ | ARI above K-Means", objective_rows),
     "STABILITY": ("stability", "the paper's rule with", "log error (rank)", stability_rows),
-    "INTERVAL": ("stability", "interval", "includes the truth | half its width, median factor", interval_rows),
+    "INTERVAL": ("stability", "interval", "includes the truth | median half-width, as a factor", interval_rows),
     "GRAPHS": ("graphs", "graph", "log error (rank)", graph_rows),
 }
 """For each table: the measurement, the heading of the first column and of a model's columns, and the rows."""

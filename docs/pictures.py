@@ -173,8 +173,10 @@ def _short(name: str) -> str:
 def draw_confidence() -> Figure:
     """Draw the table of benchmarks/k_recovery.md on the confidence."""
     page = (ROOT / "benchmarks" / "k_recovery.md").read_text()
-    part = page.partition("## What the confidence is worth")[2]
+    part = page.partition("\n## Confidence\n")[2]
     found = re.findall(r"^\| ([\d.]+ to [\d.]+) \| (\d+) \| ([\d.]+) \| (\d+)% \|", part, re.MULTILINE)
+    if not found:
+        raise LookupError("benchmarks/k_recovery.md has no table of the confidence")
     ranges = [f"{name}\n({cases} cases)" for name, cases, *_ in found]
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
