@@ -32,14 +32,14 @@ class Baseline(NamedTuple):
         ``cluster(units, seed)`` returns one label per row; settings are keyword arguments.
     packages : tuple of str
         The packages that implement it; their versions decide the outcome.
-    max_rows : int or None
-        A limit for algorithms whose time or memory grows with the square of the rows.
+    max_rows : int
+        Larger samples would take too much time or memory.
     """
 
     title: str
     cluster: Callable[..., NDArray[np.intp]]
     packages: tuple[str, ...]
-    max_rows: int | None
+    max_rows: int
 
 
 class Clustering(NamedTuple):
@@ -190,8 +190,8 @@ BASELINES = {
     "optics": Baseline("OPTICS", _optics, ("scikit-learn",), 12_000),
     "affinity_propagation": Baseline("Aff. Prop.", _affinity_propagation, ("scikit-learn",), 12_000),
     "leiden": Baseline("Leiden", _leiden, ("igraph",), 12_000),
-    "hdbscan_knn": Baseline("HDBSCAN (neighbors)", _hdbscan_knn, ("pynndescent", "scikit-learn"), None),
-    "leiden_knn": Baseline("Leiden (neighbors)", _leiden_knn, ("igraph", "pynndescent"), None),
-    "evoc": Baseline("EVoC", _evoc, ("evoc",), None),
-    "umap_hdbscan": Baseline("UMAP + HDBSCAN", _umap_hdbscan, ("scikit-learn", "umap-learn"), 50_000),
+    "hdbscan_knn": Baseline("HDBSCAN (neighbors)", _hdbscan_knn, ("pynndescent", "scikit-learn"), 50_000),
+    "leiden_knn": Baseline("Leiden (neighbors)", _leiden_knn, ("igraph", "pynndescent"), 50_000),
+    "evoc": Baseline("EVoC", _evoc, ("evoc",), 50_000),
+    "umap_hdbscan": Baseline("UMAP + HDBSCAN", _umap_hdbscan, ("scikit-learn", "umap-learn"), 5_000),
 }

@@ -17,8 +17,8 @@ from .statistics import MIN_BLOCKS, Score, place_among, summarize
 from .wording import METRIC_TITLES, NOT_ENOUGH, NOTHING, count, number, p_value, span
 
 ORDER = tuple(sorted(METRICS, key=lambda metric: list(METRIC_TITLES).index(metric)))
-ANY_SIZE = ("kmeans_kest", "hac_kest", DEFAULT, "hdbscan_knn", "leiden_knn", "evoc")
-"""Algorithms that choose k themselves, and have no limit of size."""
+LARGE = ("kmeans_kest", "hac_kest", DEFAULT, "hdbscan_knn", "leiden_knn", "evoc")
+"""Algorithms that choose k themselves, and cluster samples of 50,000 rows or more."""
 
 COLUMNS = tuple(METRIC_TITLES[metric] for metric in ORDER)
 
@@ -44,7 +44,7 @@ def overall(findings: Findings) -> list[Block]:
                 "groups) and reference algorithms. The words in parentheses say where k comes from: “k-est” is the "
                 "paper’s rule, “auto k” is estimate_k, “true k” is the number of classes, “eigengap k” and "
                 "“silhouette k” are the maxima of those criteria. “Neighbors” means that the algorithm runs on a graph "
-                "of 15 nearest neighbors, so it has no size limit. Noise is scored as one more cluster.",
+                "of 15 nearest neighbors, so it clusters larger samples. Noise is scored as one more cluster.",
             )
         ),
         Paragraph(
@@ -245,9 +245,9 @@ def sizes(findings: Findings) -> list[Block]:
 
 
 def _scores_by_size(findings: Findings, columns: Sequence[int]) -> Iterator[Row]:
-    """Yield the scores of the algorithms that run at any size."""
+    """Yield the scores of the algorithms that cluster large samples."""
     for dataset in findings.titles:
-        for task in ANY_SIZE:
+        for task in LARGE:
             cells = [c for c in findings.ok(task) if c.variant.dataset == dataset and c.variant.kind != "whole"]
             scored = []
             for size in columns:
