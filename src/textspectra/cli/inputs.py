@@ -127,13 +127,13 @@ def check_outputs(outputs: Mapping[str, Path], *, overwrite: bool, table_is_fold
     """Raise unless all outputs can be written; no later step asks again."""
     folder = next(iter(outputs.values())).parent
     try:
-        there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+        ancestor = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
     except OSError as error:  # such as a name that is too long
         raise UsageError(f"'{folder}' cannot be a folder for the outputs: {error.strerror}.") from None
-    if not there.is_dir():
-        raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{there}' is a file.")
-    if not os.access(there, os.W_OK | os.X_OK):
-        raise UsageError(f"You have no permission to write to '{there}'; choose another place.")
+    if not ancestor.is_dir():
+        raise UsageError(f"'{folder}' cannot be a folder for the outputs, because '{ancestor}' is a file.")
+    if not os.access(ancestor, os.W_OK | os.X_OK):
+        raise UsageError(f"You have no permission to write to '{ancestor}'; choose another place.")
     files = dict(outputs)
     if "model" in files:
         model_folder_free(files.pop("model"), overwrite=overwrite)

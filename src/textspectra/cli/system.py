@@ -66,10 +66,10 @@ def open_report(
 
     def show(address: str) -> bool:
         bars.close()
-        shown = webbrowser.open(address)
-        if shown:
+        is_open = webbrowser.open(address)
+        if is_open:
             _say(f"The report is at {address} and saves into {model}. Close it or press Ctrl-C to end.")
-        return shown
+        return is_open
 
     try:
         with bars:
@@ -271,13 +271,13 @@ def examine() -> Summary:
             missing.setdefault(model["needs"], model["name"])  # the extra of many models is named once
     cache = _cache_sizes()
     folder = Path(cache["folder"])
-    there = next(path for path in (folder, *folder.parents) if path.exists())
+    ancestor = next(path for path in (folder, *folder.parents) if path.exists())
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
         "packages": installed,
         "models": models,
-        "cache": {**cache, "writable": there.is_dir() and os.access(there, os.W_OK | os.X_OK)},
+        "cache": {**cache, "writable": ancestor.is_dir() and os.access(ancestor, os.W_OK | os.X_OK)},
         "cores": {"machine": os.cpu_count() or 1, "usable": int(cpu_count())},
         "blas": [
             {"library": part["internal_api"], "version": part["version"], "threads": part["num_threads"]}

@@ -117,7 +117,7 @@ def half_agreement(points: F32, ks: Ints, rng: Generator) -> F64:
     order = rng.permutation(len(judged))
     labelings = [[(judged @ centers.T).argmax(axis=1) for centers in _half_centers(half, ks)] for half in halves]
     compared = zip(*labelings, ks.tolist(), strict=True)
-    return np.array([_agreement(ours, theirs, k, order) for ours, theirs, k in compared])
+    return np.array([_agreement(first, second, k, order) for first, second, k in compared])
 
 
 def _half_centers(half: F32, ks: Ints) -> list[F32]:
@@ -146,14 +146,14 @@ def _micro_clusters(half: F32) -> tuple[F32, F64]:
     return sums[sizes > 0], sizes[sizes > 0]
 
 
-def _agreement(ours: Ints, theirs: Ints, k: int, order: Ints) -> float:
+def _agreement(first: Ints, second: Ints, k: int, order: Ints) -> float:
     """Return the adjusted mutual information; one random permutation measures what chance gives."""
-    sizes = [np.bincount(labels, minlength=k) for labels in (ours, theirs)]
+    sizes = [np.bincount(labels, minlength=k) for labels in (first, second)]
     if min(np.count_nonzero(size) for size in sizes) < USED_SHARE * k:
         return float("nan")
     apart = [entropy(size) for size in sizes]
-    shared = sum(apart) - entropy(np.bincount(ours * k + theirs))
-    by_chance = sum(apart) - entropy(np.bincount(ours * k + theirs[order]))
+    shared = sum(apart) - entropy(np.bincount(first * k + second))
+    by_chance = sum(apart) - entropy(np.bincount(first * k + second[order]))
     return float((shared - by_chance) / max(sum(apart) / 2 - by_chance, 1e-9))
 
 

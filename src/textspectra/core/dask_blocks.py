@@ -155,14 +155,14 @@ def check_workers() -> None:
         except ModuleNotFoundError:
             return ""
 
-    for worker, theirs in sorted(client.run(version, on_error="return").items()):
-        if isinstance(theirs, OSError):
+    for worker, reply in sorted(client.run(version, on_error="return").items()):
+        if isinstance(reply, OSError):
             continue  # it has just died; Dask gives its work to others
-        if isinstance(theirs, Exception):
-            raise ExternalError(f"The Dask worker {worker} cannot import textspectra ({theirs}); fix its installation.")
-        if theirs != ours:
-            problem = f"has textspectra {theirs}, but {ours} is running here" if theirs else "does not have textspectra"
-            cure = "the same version" if theirs else f"version {ours}"
+        if isinstance(reply, Exception):
+            raise ExternalError(f"The Dask worker {worker} cannot import textspectra ({reply}); fix its installation.")
+        if reply != ours:
+            problem = f"has textspectra {reply}, but {ours} is running here" if reply else "does not have textspectra"
+            cure = "the same version" if reply else f"version {ours}"
             raise ExternalError(f"The Dask worker {worker} {problem}; install {cure} on every worker.")
 
 

@@ -23,7 +23,7 @@ def newest_state(fingerprint: str, folder: Path | None = None) -> Path:
     that cannot be read, are passed over; a UserError says what to do if nothing is left.
     """
     folder = folder or platformdirs.user_downloads_path()
-    found: list[tuple[int, str, Path]] = []
+    states: list[tuple[int, str, Path]] = []
     n_others = 0
     for path in folder.glob("*.[jJ][sS][oO][nN]"):
         with suppress(OSError):  # a file without permission, or one that was just moved away
@@ -31,11 +31,11 @@ def newest_state(fingerprint: str, folder: Path | None = None) -> Path:
                 continue
             known = FINGERPRINT.search(head)
             if known and known[1].decode() == fingerprint:
-                found.append((path.stat().st_mtime_ns, path.name, path))
+                states.append((path.stat().st_mtime_ns, path.name, path))
             else:
                 n_others += 1
-    if found:
-        return max(found)[-1]
+    if states:
+        return max(states)[-1]
     others = f", only {plural(n_others, 'state')} of other texts" if n_others else ""
     raise UserError(
         f"No state of this model is in {folder}{others}. Press “Download JSON” in its report, or name the file if you "

@@ -270,12 +270,12 @@ def pack_misfits(tree: ReportTree) -> str:
     centers = unit_vectors(result.centers).astype(np.float32).T
     mixed = [cluster.is_mixed for cluster in result.clusters]
     texts = np.setdiff1d(tree.order, result.moved_by_hand)
-    own, nearest, margin = result.distinct_codes[texts], np.empty_like(texts), np.empty(len(texts), np.float32)
+    codes, nearest, margin = result.distinct_codes[texts], np.empty_like(texts), np.empty(len(texts), np.float32)
 
     def compare(start: int) -> None:
         part = slice(start, start + block)
         cosines = take_units(tree.X, texts[part]) @ centers
-        of_own = np.take_along_axis(cosines, own[part, None], axis=1)[:, 0]
+        of_own = np.take_along_axis(cosines, codes[part, None], axis=1)[:, 0]
         cosines[:, mixed] = -1
         nearest[part] = cosines.argmax(axis=1)
         margin[part] = cosines.max(axis=1) - of_own
@@ -285,4 +285,4 @@ def pack_misfits(tree: ReportTree) -> str:
     first_rows = result.corpus.first_rows[texts]
     misfits = misfits[np.argsort(first_rows[misfits])]
     gaps, steps = np.diff(first_rows[misfits], prepend=0), np.round(margin[misfits] * 10_000)
-    return pack_array(np.stack([gaps, own[misfits], nearest[misfits], steps]), "u4")
+    return pack_array(np.stack([gaps, codes[misfits], nearest[misfits], steps]), "u4")

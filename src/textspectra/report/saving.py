@@ -166,7 +166,7 @@ def _without_clusters(table: TextTable, path: Path, model: TextClustering) -> La
         return None
     clusters = [names["cluster"], names["cluster_name"]]
     pairs = [(_cells(expected[name]), _cells(table.table[name])) for name in clusters]
-    is_current = all(ours == theirs or made_safe(ours) == made_safe(theirs) for ours, theirs in pairs)
+    is_current = all(target == cells or made_safe(target) == made_safe(cells) for target, cells in pairs)
     with path.open("rb") as file:
         is_marked = file.read(len(codecs.BOM_UTF8)) == codecs.BOM_UTF8
     chosen = TableFormat.EXCEL_CSV if is_marked else None

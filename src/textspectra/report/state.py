@@ -67,11 +67,11 @@ def shows(page: bytes, result: TextClustering) -> bool:
     try:
         about, names = meta["about"], meta["nodes"]["name"]
         known = [about["version"], about["fingerprint"], about["grouping"], meta["changes"]]
-        shown = [names[node] for node in meta["base"]["nodes"]]
+        page_names = [names[node] for node in meta["base"]["nodes"]]
     except (LookupError, TypeError):
         return False
     expected = [__version__, corpus_fingerprint(result.corpus), grouping_mark(result), None]
-    return known == expected and shown == [cluster.name for cluster in result.clusters]
+    return known == expected and page_names == [cluster.name for cluster in result.clusters]
 
 
 def _read(path: Path, limit: int = -1) -> bytes:
@@ -253,9 +253,9 @@ def _cut(
     changed = result if len(clusters) == result.n_clusters else result.cut(len(clusters))
     expected = [(cluster.label, cluster.size) for cluster in clusters]
     _check([(cluster.label, cluster.size) for cluster in changed.clusters] == expected, CHANGED)
-    shown = [cluster.label for cluster in clusters]
-    labels = _labels_since(saved, result, changed.distinct_codes, shown)
-    if labels != shown:
+    state_labels = [cluster.label for cluster in clusters]
+    labels = _labels_since(saved, result, changed.distinct_codes, state_labels)
+    if labels != state_labels:
         again = result.with_hierarchy().regroup(changed.distinct_codes, dict(enumerate(labels)))
         changed = replace(again, recipe=changed.recipe).with_themes()
     return changed, labels
@@ -263,10 +263,10 @@ def _cut(
 
 def _labels_since(saved: TextClustering, result: TextClustering, codes: Ints, labels: list[int]) -> list[int]:
     """Return the labels of clusters, where new ones have the labels of `saved`, or the next ones after it."""
-    own = {cluster.label for cluster in result.clusters}
+    result_labels = {cluster.label for cluster in result.clusters}
     known = {new: saved.clusters[old].label for new, old in same_clusters(saved.distinct_codes, codes).items()}
-    given = {new: label for new, label in known.items() if label not in own}
-    given |= {new: label for new, label in enumerate(labels) if label in own}
+    given = {new: label for new, label in known.items() if label not in result_labels}
+    given |= {new: label for new, label in enumerate(labels) if label in result_labels}
     others = sorted((new for new in range(len(labels)) if new not in given), key=labels.__getitem__)
     given |= dict(zip(others, count(saved.next_label), strict=False))
     return [given[new] for new in range(len(labels))]

@@ -155,10 +155,10 @@ def _read_sheet(sheet: Any, name: str, header_row: int | None) -> RawTable:
         for place, group in enumerate(groups):
             if group is not None and names[place] in repeated:
                 names[place] = f"{_as_text(group)} {names[place]}"
-    used = [i for i, title in enumerate(names) if title is not None or filled_cells(columns[i])]
-    titles = [names[i] or f"column {i + 1}" for i in used]
+    positions = [i for i, title in enumerate(names) if title is not None or filled_cells(columns[i])]
+    titles = [names[i] or f"column {i + 1}" for i in positions]
     refuse_duplicates(titles, name)
-    table = pa.Table.from_arrays([_typed(columns[i]) for i in used], names=titles)
+    table = pa.Table.from_arrays([_typed(columns[i]) for i in positions], names=titles)
     return RawTable(table, header.number, header.notes, sheet.name)
 
 

@@ -26,12 +26,12 @@ ADDED = 6
 
 def output_paths_free(paths: Iterable[Path], *, overwrite: bool) -> None:
     """Raise a UsageError if one of the paths exists and must not be replaced."""
-    there = [path for path in paths if os.path.lexists(path)]
-    folders = [path for path in there if path.is_dir()]
+    old_paths = [path for path in paths if os.path.lexists(path)]
+    folders = [path for path in old_paths if path.is_dir()]
     if folders:
         raise UsageError(f"'{folders[0]}' is a folder; name a file in it")
-    if there and not overwrite:
-        names, verb = ", ".join(f"'{path}'" for path in there), "exists" if len(there) == 1 else "exist"
+    if old_paths and not overwrite:
+        names, verb = ", ".join(f"'{path}'" for path in old_paths), "exists" if len(old_paths) == 1 else "exist"
         raise UsageError(f"{names} {verb} already; use --overwrite or another --out")
 
 

@@ -148,13 +148,13 @@ class Corpus:
 
     def check_content(self) -> None:
         """Raise a UserError if no text counts."""
-        none, said = f"None of the {len(self.rows):,} texts", self.without_content().most_common(1)
+        none, examples = f"None of the {len(self.rows):,} texts", self.without_content().most_common(1)
         if not self.distinct and self.emptied():
             example = next(iter(self.emptied()))
             raise UserError(f"{none} has a word left after --ignore, such as {example[:40]!r}; ignore fewer words.")
-        if not self.distinct and said:
+        if not self.distinct and examples:
             hint = "To group them all the same, use --keep-all (in Python, keep_all=True)."
-            raise UserError(f"{none} says anything: they are blank, or like {said[0][0][:20]!r}. {hint}")
+            raise UserError(f"{none} says anything: they are blank, or like {examples[0][0][:20]!r}. {hint}")
         if not self.distinct:
             raise UserError(f"{none} holds anything but white space.")
 
@@ -329,5 +329,5 @@ def embed_corpus(
         return EmbeddedTexts(corpus, X)
     if encoder is None:
         raise ValueError("either a model or embeddings are needed")
-    said = [plain_text(text) for text in corpus.read]  # without markup and web addresses
-    return EmbeddedTexts(corpus, embed_texts(said, encoder, cache=cache, progress=progress))
+    texts = [plain_text(text) for text in corpus.read]  # without markup and web addresses
+    return EmbeddedTexts(corpus, embed_texts(texts, encoder, cache=cache, progress=progress))

@@ -23,7 +23,7 @@ from .corpus import EmbeddedTexts
 READ_TEXTS = 5_000  # a random sample if there are more
 LEAST_TEXTS = 0.05  # share of the texts in groups that follow the words
 TESTED_FAMILIES, TESTED_WORDS, TEXTS_PER_WORD = 2, 8, 25  # the first are embedded without the words
-CONTENT_WORDS, WITH_CONTENT = 2, 0.8  # words that are left of a text, and share of the texts with so many
+CONTENT_WORDS, WITH_CONTENT = 2, 0.8  # words that are left of a text, and share of the texts with this many
 SPLITS = 5  # into halves
 CHANCE_LIKE, RECOGNIZED = 0.2, 0.5
 """Highest accuracy (0 is chance, and 1 always right) at which the rest of the texts does not tell which word they had:

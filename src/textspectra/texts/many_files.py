@@ -275,10 +275,10 @@ def folder_free(folder: Path, *, overwrite: bool) -> None:
         return
     if not overwrite:
         raise UsageError(f"'{folder}' exists already; use --overwrite or another --out")
-    there = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
+    files = {str(path.relative_to(folder)) for path in folder.rglob("*") if not path.is_dir()}
     with suppress(OSError, ValueError, TypeError):
-        there -= {MANIFEST, *json.loads((folder / MANIFEST).read_text())}
-    if there or not folder.is_dir():
+        files -= {MANIFEST, *json.loads((folder / MANIFEST).read_text())}
+    if files or not folder.is_dir():
         raise UsageError(f"'{folder}' holds files that no earlier run wrote; it is not overwritten.")
 
 
@@ -396,12 +396,12 @@ def _notes_on_content(
     parts: Collection[partition.Embedded], ignore: Sequence[str], *, is_given: bool
 ) -> tuple[str, ...]:
     """Return notes on texts that say nothing, and on words to ignore, over all files."""
-    said, emptied = (
+    without_content, emptied = (
         sum(map(Counter, texts), Counter[str]())
         for texts in zip(*((part.without_content, part.emptied) for part in parts), strict=True)
     )
     unmatched = [pattern for pattern in ignore if all(pattern in part.unmatched for part in parts)]
-    on_reading = notes_on_reading(said, emptied, hint=KEEP_ALL)
+    on_reading = notes_on_reading(without_content, emptied, hint=KEEP_ALL)
     return (*on_reading, *notes_on_ignored(ignore, unmatched, is_given=is_given))
 
 

@@ -129,15 +129,15 @@ def choose_name(
 
     The keywords of a mixed cluster follow the word "Mixed", so that nobody takes them for its theme.
     """
-    used = {name.casefold() for name in taken}
+    folded_names = {name.casefold() for name in taken}
     short = _readable(keywords)
     more = [keyword.text for keyword in keywords if keyword.text not in short]
     start, separator = (MIXED, ", ") if is_mixed else ("", SEPARATOR)
     lists = [start + separator.join([*short, *more[:n]]) for n in range(len(more) + 1)] if short else []
     phrases = [] if is_mixed else [candidate.text for candidate in candidates]
     names = [name for name in (*phrases, *lists) if len(name) <= MAX_CLUSTER_NAME]
-    free = (name for name in names if name.casefold() not in used)
-    return next(free, "") or unique_name(names[0] if names else start + example, used)
+    free = (name for name in names if name.casefold() not in folded_names)
+    return next(free, "") or unique_name(names[0] if names else start + example, folded_names)
 
 
 def _readable(keywords: Sequence[Keyword]) -> list[str]:
@@ -155,9 +155,9 @@ def _readable(keywords: Sequence[Keyword]) -> list[str]:
 
 def unique_name(name: str, taken: Iterable[str]) -> str:
     """Return `name`, followed by a number if it is taken; case does not matter."""
-    used = {other.casefold() for other in taken}
+    folded_names = {other.casefold() for other in taken}
     number, candidate = 1, name
-    while candidate.casefold() in used:
+    while candidate.casefold() in folded_names:
         number += 1
         end = f" ({number})"
         candidate = name[: MAX_CLUSTER_NAME - len(end)] + end

@@ -87,7 +87,7 @@ def name_clusters(
     evidence = evidence_of(clusters, texts, centers)
     if callable(name_with):
         who = f"function {name_of(name_with)}"
-        replies = [_reply(partial(_call, name_with), one) for one in evidence]
+        replies = [_reply(partial(_call, name_with), cluster) for cluster in evidence]
     else:
         who = f"model {name_with!r}"
         replies = _ask(server or OpenAIServer(), name_with, evidence)

@@ -34,18 +34,18 @@ Values = dict[str, Any]
 def sweep(X: Array, truth: NDArray[np.intp], seed: int, *, zscore: bool, tau: int) -> Values:
     """Estimate k as the paper does, with one sample cap τ and every window; all windows share the spectra."""
     n, rng = len(X), np.random.default_rng(seed)
-    found: list[list[int | None]] = []
+    jumps_by_sample: list[list[int | None]] = []
     for _ in range(1 if n <= tau else round(10 * math.log2(n))):
         sample = X if n <= tau else X[rng.choice(n, tau, replace=False, shuffle=False)]
         eigenvalues = laplacian_eigenvalues(sample, zscore=zscore)
-        found.append([_jump(eigenvalues, window) for window in WINDOWS])
+        jumps_by_sample.append([_jump(eigenvalues, window) for window in WINDOWS])
     windows = [
         {
             "window": window,
             "k": rounded(fmean(FALLBACK if k is None else k for k in jumps)),
             "fallback": rounded(fmean(k is None for k in jumps)),
         }
-        for window, jumps in zip(WINDOWS, zip(*found, strict=True), strict=True)
+        for window, jumps in zip(WINDOWS, zip(*jumps_by_sample, strict=True), strict=True)
     ]
     return {"zscore": zscore, "tau": tau, "windows": windows}
 

@@ -84,11 +84,11 @@ def eigengap_k(X: Array, n_classes: int, seed: int) -> int:
     """
     rng = np.random.default_rng(seed)
     size, repeats = (EIGENGAP_ROWS, EIGENGAP_SAMPLES) if len(X) > EIGENGAP_ROWS else (len(X), 1)
-    found = []
+    estimates = []
     for _ in range(repeats):
         spectrum = laplacian_eigenvalues(X[rng.choice(len(X), size, replace=False)])
-        found.append(int(np.diff(spectrum[: max(3, size // 2)])[1:].argmax()) + 2)
-    return round(float(np.mean(found)))
+        estimates.append(int(np.diff(spectrum[: max(3, size // 2)])[1:].argmax()) + 2)
+    return round(float(np.mean(estimates)))
 
 
 def silhouette_k(X: Array, n_classes: int, seed: int) -> int:

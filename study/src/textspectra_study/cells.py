@@ -72,12 +72,12 @@ class CellProcess:
 
     def __init__(self, work: Work, limits: Limits) -> None:
         context = _context()
-        self.connection, theirs = context.Pipe()
+        self.connection, child_end = context.Pipe()
         self._limits = limits
-        self._process = context.Process(target=_serve, args=(theirs, work, limits), daemon=True)
+        self._process = context.Process(target=_serve, args=(child_end, work, limits), daemon=True)
         with _signals_delayed():
             self._process.start()
-        theirs.close()
+        child_end.close()
         self.deadline = time.monotonic() + limits.seconds
 
     def outcome(self) -> Mapping[str, Any]:

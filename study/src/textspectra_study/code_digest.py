@@ -49,18 +49,18 @@ def reached_files(*modules: str, packages: tuple[Path, ...] = PACKAGES) -> dict[
     >>> sorted(reached_files("textspectra_study.variants"))
     ['textspectra_study', 'textspectra_study.results', 'textspectra_study.variants']
     """
-    found: dict[str, Path] = {}
+    files: dict[str, Path] = {}
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in found or _place(name, packages) is None:
+        if name in files or _place(name, packages) is None:
             continue
         path = _file(name, packages)
         if path is None:
             raise ModuleNotFoundError(f"There is no source file of {name}.", name=name)
-        found[name] = path
+        files[name] = path
         waiting += [name.rpartition(".")[0], *_imports(name, path, packages)]
-    return found
+    return files
 
 
 def _imports(name: str, path: Path, packages: tuple[Path, ...]) -> Iterator[str]:

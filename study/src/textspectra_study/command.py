@@ -174,23 +174,24 @@ def plan_command(
     """
     from .plan import plan_study
 
-    found = plan_study(folder, jobs=jobs, measured=measured, **_choices(data, sets, models, max_size, seed))
-    click.echo(f"{found.cells:,} of {found.planned:,} cells are left to compute.")
-    for model, (texts, seconds) in found.embedding.items():
+    forecast = plan_study(folder, jobs=jobs, measured=measured, **_choices(data, sets, models, max_size, seed))
+    click.echo(f"{forecast.cells:,} of {forecast.planned:,} cells are left to compute.")
+    for model, (texts, seconds) in forecast.embedding.items():
         click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
-    if found.slowest[0]:
-        time_alone, memory_alone = _duration(found.slowest[1]), f"{found.largest[1] / 1e3:.1f} GB"
+    if forecast.slowest[0]:
+        time_alone, memory_alone = _duration(forecast.slowest[1]), f"{forecast.largest[1] / 1e3:.1f} GB"
         click.echo(
-            f"Time: about {_duration(found.seconds)} for the cells; the slowest, {found.slowest[0]}, takes "
+            f"Time: about {_duration(forecast.seconds)} for the cells; the slowest, {forecast.slowest[0]}, takes "
             f"{time_alone}."
         )
         click.echo(
-            f"Memory: up to {found.megabytes / 1e3:.1f} GB; the largest cell, {found.largest[0]}, needs {memory_alone}."
+            f"Memory: up to {forecast.megabytes / 1e3:.1f} GB; the largest cell, {forecast.largest[0]}, needs "
+            f"{memory_alone}."
         )
         also = "and about as much for the cache of embeddings"
-        click.echo(f"Disk: {found.disk / 1e9:.1f} GB, {also}; {found.free / 1e9:.0f} GB are free.")
-    if found.unknown:
-        click.echo(f"Not measured, and not counted: {', '.join(found.unknown)}.")
+        click.echo(f"Disk: {forecast.disk / 1e9:.1f} GB, {also}; {forecast.free / 1e9:.0f} GB are free.")
+    if forecast.unknown:
+        click.echo(f"Not measured, and not counted: {', '.join(forecast.unknown)}.")
 
 
 @command.command("report", short_help="Write the page of a study.")

@@ -166,30 +166,30 @@ def _files(folder: Path) -> dict[str, Path]:
     """Return the tables in a folder by their names without suffixes."""
     if not folder.is_dir():
         raise UserError(f"There is no folder {folder}. Give the folder of the labeled datasets with --data.")
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for suffix in SUFFIXES:
         for path in sorted(folder.glob(f"[!.]*{suffix}")):
-            other = found.setdefault(path.name.removesuffix(suffix), path)
+            other = paths.setdefault(path.name.removesuffix(suffix), path)
             if other != path:
                 raise UserError(f"{other} and {path.name} would be datasets of the same name; rename one of them.")
-    if not found:
+    if not paths:
         raise UserError(
             f"The folder {folder} has no data. Put files with the columns text and label there "
             f"({', '.join(SUFFIXES[:4])})."
         )
-    return found
+    return paths
 
 
 def _find(name: str, files: dict[str, Path], folder: Path | None) -> Dataset:
-    paper_set = next((one for one in PAPER_SETS if one.name == name), None)
+    paper_set = next((candidate for candidate in PAPER_SETS if candidate.name == name), None)
     if paper_set is None:
         if name not in files:
-            known = ", ".join([*(one.name for one in PAPER_SETS), *files])
+            known = ", ".join([*(candidate.name for candidate in PAPER_SETS), *files])
             raise UsageError(f"There is no dataset {name!r}; there are {known}.")
         return _dataset(name, name, _local_table(files[name]), SIZES, files[name])
-    there = next((stem for stem in paper_set.files if stem in files), None)
-    if there is not None:
-        return _dataset(name, paper_set.title, _local_table(files[there]), paper_set.sizes, files[there])
+    stem = next((stem for stem in paper_set.files if stem in files), None)
+    if stem is not None:
+        return _dataset(name, paper_set.title, _local_table(files[stem]), paper_set.sizes, files[stem])
     if paper_set.hub is None:
         raise UsageError(
             f"{paper_set.title} is not on the Hugging Face hub. Put {paper_set.files[0]}.parquet, with the columns "
@@ -241,16 +241,16 @@ def _dataset(name: str, title: str, table: pa.Table, sizes: tuple[int, ...], ori
     source = origin.name if isinstance(origin, Path) else origin
     texts = pc.fill_null(table.column("text").cast(pa.large_string()), "").to_pylist()
     labels = pc.fill_null(table.column("label").cast(pa.large_string()), "").to_pylist()
-    used = [row for row, (text, label) in enumerate(zip(texts, labels, strict=True)) if text.strip() and label]
-    if len(used) < len(texts):
+    rows = [row for row, (text, label) in enumerate(zip(texts, labels, strict=True)) if text.strip() and label]
+    if len(rows) < len(texts):
         warnings.warn(
-            f"{source}: {len(texts) - len(used):,} of {len(texts):,} rows without text or label are left out.",
+            f"{source}: {len(texts) - len(rows):,} of {len(texts):,} rows without text or label are left out.",
             stacklevel=2,
         )
-    members = Counter(labels[row] for row in used)
+    members = Counter(labels[row] for row in rows)
     alone = next((label for label, count in members.items() if count == 1), None)
     if alone is not None:
-        row = next(row for row in used if labels[row] == alone)
+        row = next(row for row in rows if labels[row] == alone)
         raise UserError(
             f"{source}: only row {row + 1:,} has the label {alone!r}; a class needs at least 2 rows. Remove that row, "
             "or give it another label."
@@ -261,10 +261,10 @@ def _dataset(name: str, title: str, table: pa.Table, sizes: tuple[int, ...], ori
     return Dataset(
         name=name,
         title=title,
-        texts=[texts[row] for row in used],
-        labels=np.array([codes[labels[row]] for row in used], np.intp),
+        texts=[texts[row] for row in rows],
+        labels=np.array([codes[labels[row]] for row in rows], np.intp),
         sizes=sizes,
         source=source,
         file=origin if isinstance(origin, Path) else None,
-        file_rows=np.array(used, np.intp),
+        file_rows=np.array(rows, np.intp),
     )

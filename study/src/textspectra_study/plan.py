@@ -96,7 +96,7 @@ def plan_study(folder: Path, *, jobs: int | None = None, measured: Path | None =
         megabytes[cell] = value_at(size, [(rows, peak) for rows, _, peak in of_task], all_pairs=all_pairs)
         # one more copy of the vectors, because those that were measured may be narrower
         megabytes[cell] += 4 * size * widths.get(cell.model, 0) / MEGABYTE
-    there = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
+    place = next(place for place in (folder.absolute(), *folder.absolute().parents) if place.exists())
     return Forecast(
         cells=len(waiting),
         planned=len(study.plan),
@@ -106,7 +106,7 @@ def plan_study(folder: Path, *, jobs: int | None = None, measured: Path | None =
         largest=_highest(megabytes),
         megabytes=sum(sorted(megabytes.values())[-cores:]),
         disk=disk + CELL_BYTES * len(waiting),
-        free=shutil.disk_usage(there).free,
+        free=shutil.disk_usage(place).free,
         unknown=sorted({cell.task for cell in waiting} - known.keys()),
     )
 

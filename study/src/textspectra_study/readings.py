@@ -192,12 +192,12 @@ def _formula_times(units: Array, labels: NDArray[np.intp], repeats: int) -> Valu
 
 def _seconds(call: Callable[[], object], repeats: int) -> float:
     """Return the lowest CPU time of a call."""
-    found = []
+    seconds = []
     for _ in range(repeats):
         start = time.process_time()
         call()
-        found.append(time.process_time() - start)
-    return round(min(found), 6)
+        seconds.append(time.process_time() - start)
+    return round(min(seconds), 6)
 
 
 def ratio_by_formula(cosines: Array, labels: NDArray[np.intp]) -> float:
@@ -231,13 +231,13 @@ def silhouette_by_formula(distances: Array, labels: NDArray[np.intp]) -> float:
     """
     sizes = np.bincount(labels)
     total = 0.0
-    for row, own in zip(distances, labels, strict=True):
-        if sizes[own] == 1:  # by definition 0
+    for row, label in zip(distances, labels, strict=True):
+        if sizes[label] == 1:  # by definition 0
             continue
         sums = np.bincount(labels, row, len(sizes))
-        inside = sums[own] / (sizes[own] - 1)
+        inside = sums[label] / (sizes[label] - 1)
         means = sums / sizes
-        means[own] = np.inf
+        means[label] = np.inf
         outside = means.min()
         total += float((outside - inside) / max(inside, outside))
     return total / len(labels)

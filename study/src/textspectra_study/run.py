@@ -215,9 +215,9 @@ class Study:
 
             file = make_vectors(dataset, self.sources[name, model], rows, folder, progress=report)
             for cell in cells:
-                mine = rows_of[cell.variant]
-                positions = np.searchsorted(rows, mine)
-                works[cell] = Work(cell.task, file, positions, dataset.labels[mine], cell.variant.seed)
+                cell_rows = rows_of[cell.variant]
+                positions = np.searchsorted(rows, cell_rows)
+                works[cell] = Work(cell.task, file, positions, dataset.labels[cell_rows], cell.variant.seed)
         return works
 
 

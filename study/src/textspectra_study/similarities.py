@@ -81,9 +81,9 @@ def neighbor_distances(units: NDArray[np.float32], seed: int) -> sparse.csr_arra
         index = NNDescent(units, n_neighbors=count + 1, metric="euclidean", random_state=seed, n_jobs=1)
         nearest, distances = index.neighbor_graph  # with each row as its own neighbor
     rows = np.broadcast_to(np.arange(len(units))[:, None], nearest.shape)
-    found = (nearest >= 0) & (nearest != rows)
-    edges = np.maximum(distances[found], SMALLEST).astype(np.float64)
-    graph = sparse.csr_array((edges, (rows[found], nearest[found])), shape=(len(units), len(units)))
+    is_edge = (nearest >= 0) & (nearest != rows)
+    edges = np.maximum(distances[is_edge], SMALLEST).astype(np.float64)
+    graph = sparse.csr_array((edges, (rows[is_edge], nearest[is_edge])), shape=(len(units), len(units)))
     return sparse.csr_array(graph.maximum(graph.T))
 
 

@@ -138,29 +138,29 @@ def mutual_information(findings: Findings) -> Outcome:
         f"off by at most {number(max(off))}; Spearman with the PMI if the most similar 5% count: {number(order)}"
     )
     parts = [near == len(off), order is not None and order >= 0.9]
-    return Outcome(all_of(parts), measured, _basis(findings, [cell for cell, _ in _readings(findings)]))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells([cell for cell, _ in _readings(findings)]))
 
 
 def cohesion_shape(findings: Findings) -> Outcome:
     """Judge by the classes themselves, which are well-formed groups of any shape."""
-    found = [(cell, row) for cell, row in _readings(findings) if row["of"] == "classes"]
-    silhouettes = [row["silhouette"] for _, row in found if row["silhouette"] is not None]
+    readings = [(cell, row) for cell, row in _readings(findings) if row["of"] == "classes"]
+    silhouettes = [row["silhouette"] for _, row in readings if row["silhouette"] is not None]
     if not silhouettes:
         return unknown()
-    ratios = [row["ratio"] for _, row in found]
+    ratios = [row["ratio"] for _, row in readings]
     penalized = sum(value < 0 for value in silhouettes)
     measured = (
         f"silhouette of the classes below 0 in {share(penalized, len(silhouettes))} cells ({span(silhouettes)}); "
         f"their ρ above 1 in {share(sum(ratio > 1 for ratio in ratios), len(ratios))} ({span(ratios)})"
     )
     parts = [penalized > 0, all(ratio > 1 for ratio in ratios)]
-    return Outcome(all_of(parts), measured, _basis(findings, [cell for cell, _ in found]))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells([cell for cell, _ in readings]))
 
 
 def cohesion_across_datasets(findings: Findings) -> Outcome:
     """Judge by whether the ratio orders datasets as NMI does, for each algorithm and model."""
     cells = [c for c in findings.cells_of_six if None not in (score(c, "cohesion_ratio"), score(c, "nmi"))]
-    found = []
+    correlations = []
     for task in PAPERS_SIX:
         for model in findings.results.manifest.models:
             by_dataset: dict[str, list[Cell]] = {}
@@ -172,13 +172,13 @@ def cohesion_across_datasets(findings: Findings) -> Outcome:
                     [fmean(cell.values[metric] for cell in members) for members in by_dataset.values()]
                     for metric in ("cohesion_ratio", "nmi")
                 ]
-                found.append(spearman(*columns))
-    known = [value for value in found if value is not None]
+                correlations.append(spearman(*columns))
+    known = [value for value in correlations if value is not None]
     if not known:
         return unknown()
     parts = [value >= 0.5 for value in known]
     measured = f"at least 0.5 in {share(sum(parts), len(parts))} cases; {span(known)}"
-    return Outcome(most_of(parts), measured, _basis(findings, cells))
+    return Outcome(most_of(parts), measured, findings.basis_of_cells(cells))
 
 
 FORMS = {"by the formulas": ("ratio_formula", "silhouette_formula"), "as implemented": ("ratio", "silhouette")}
@@ -196,7 +196,7 @@ def cohesion_faster(findings: Findings) -> Outcome:
     factors["unrectified, in O(n·d),"] = [_factor(row, "ratio_linear", "silhouette") for row in rows]
     described = [f"{form} {span(values, 1)} times as fast" for form, values in factors.items()]
     where = span([row["n"] for row in rows], 0)
-    return Outcome(all_of(parts), f"n = {where}: {'; '.join(described)}", _basis(findings, cells))
+    return Outcome(all_of(parts), f"n = {where}: {'; '.join(described)}", findings.basis_of_cells(cells))
 
 
 def cohesion_scales(findings: Findings) -> Outcome:
@@ -213,7 +213,7 @@ def cohesion_scales(findings: Findings) -> Outcome:
                 f"clusters, {number(factors[1], 1)} at {large['n']:,}, {number(factors[2], 1)} with {many['k']:,} "
                 "clusters"
             )
-    return Outcome(all_of(parts), "; ".join(measured), _basis(findings, cells)) if parts else unknown()
+    return Outcome(all_of(parts), "; ".join(measured), findings.basis_of_cells(cells)) if parts else unknown()
 
 
 def clusters_time(findings: Findings) -> Outcome:
@@ -226,7 +226,7 @@ def clusters_time(findings: Findings) -> Outcome:
     parts = [many["ratio_formula"] < few["ratio_formula"] for few, many in pairs]
     factors = [few["ratio_formula"] / max(many["ratio_formula"], 1e-6) for few, many in pairs]
     measured = f"{share(sum(parts), len(parts))} cases; {span(factors, 1)} times as fast with many clusters"
-    return Outcome(all_of(parts), measured, _basis(findings, cells))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def _factor(row: dict[str, float], fast: str, slow: str) -> float:
@@ -241,12 +241,12 @@ def _judge(
     counts: Callable[[Reading], bool] = lambda row: True,
 ) -> Outcome:
     """Judge a claim about each clustering that counts."""
-    found = [(cell, row) for cell, row in _readings(findings) if counts(row)]
-    if not found:
+    readings = [(cell, row) for cell, row in _readings(findings) if counts(row)]
+    if not readings:
         return unknown()
-    rows = [row for _, row in found]
+    rows = [row for _, row in readings]
     parts = [holds(row) for row in rows]
-    return Outcome(rule(parts), measured(rows, parts), _basis(findings, [cell for cell, _ in found]))
+    return Outcome(rule(parts), measured(rows, parts), findings.basis_of_cells([cell for cell, _ in readings]))
 
 
 def _above_one(row: Reading) -> bool:
@@ -259,8 +259,3 @@ def _is_sparse(row: Reading) -> bool:
 
 def _readings(findings: Findings) -> list[tuple[Cell, Reading]]:
     return [(cell, row) for cell in findings.ok("readings") for row in cell.values["clusterings"]]
-
-
-def _basis(findings: Findings, cells: Sequence[Cell]) -> str:
-    distinct = {(cell.variant, cell.model, cell.task): cell for cell in cells}
-    return findings.basis(((cell.variant.dataset, cell.model) for cell in cells), len(distinct), "cell")

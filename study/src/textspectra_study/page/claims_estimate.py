@@ -10,7 +10,6 @@ from statistics import fmean
 import numpy as np
 
 from ..algorithms import RIVALS
-from ..results import Cell
 from .findings import Findings
 from .statistics import ALPHA, SizeTest, spearman
 from .sweeps import DEFAULT_TAU, DEFAULT_WINDOW, MODERATE_WINDOWS, SweepPoint, grouped, mean_error
@@ -19,7 +18,7 @@ from .wording import listing, number, p_value, share, span
 
 MANY_CLASSES = 50
 NEAR = 1.1
-"""Errors up to so many times the lowest count as equally good."""
+"""Errors up to this many times the lowest count as equally good."""
 
 
 def eigengap(findings: Findings) -> Outcome:
@@ -28,9 +27,9 @@ def eigengap(findings: Findings) -> Outcome:
     parts = [cell.values["k"] < 5 for cell in cells]
     if not parts:
         return unknown()
-    found = span([cell.values["k"] for cell in cells], 0)
-    measured = f"k < 5 in {share(sum(parts), len(parts))} cells; k is {found}"
-    return Outcome(all_of(parts), measured, _basis(findings, cells))
+    k_span = span([cell.values["k"] for cell in cells], 0)
+    measured = f"k < 5 in {share(sum(parts), len(parts))} cells; k is {k_span}"
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def negative_cosines(findings: Findings) -> Outcome:
@@ -42,7 +41,7 @@ def negative_cosines(findings: Findings) -> Outcome:
     parts = [value < 0.05 for value in shares]
     percent = span([100 * value for value in shares], 1)
     measured = f"{percent}% of the cosines are negative; below 5% in {share(sum(parts), len(parts))} cases"
-    return Outcome(all_of(parts), measured, _basis(findings, cells))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def window_error(findings: Findings) -> Outcome:
@@ -165,8 +164,8 @@ def tau_small(findings: Findings) -> Outcome:
         f"{findings.title(name)}: error {number(row[200])} at 200, {number(row[1000])} at 1,000"
         for name, row in rows.items()
     )
-    used = [point for point in findings.tau_sweep if point.dataset in rows]
-    return Outcome(all_of(parts), measured, _sweep_basis(findings, used)) if parts else unknown()
+    points = [point for point in findings.tau_sweep if point.dataset in rows]
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, points)) if parts else unknown()
 
 
 def _tau_errors(findings: Findings) -> dict[str, dict[int, float]]:
@@ -201,7 +200,7 @@ def estimate_cost(findings: Findings) -> Outcome:
             f"{cell.model}: from n = {first['n']:,} to {last['n']:,}, {number(growth)} times the growth of log n; at "
             f"{full['n']:,}, {number(part)} of the time of all eigenvalues"
         )
-    return Outcome(all_of(parts), "; ".join(measured), _basis(findings, cells)) if parts else unknown()
+    return Outcome(all_of(parts), "; ".join(measured), findings.basis_of_cells(cells)) if parts else unknown()
 
 
 def zscore_overall(findings: Findings) -> Outcome:
@@ -239,8 +238,8 @@ def _zscore_on(
         f"{findings.title(name)} {number(test.raw)} → {number(test.zscored)} ({p_value(test.p)})"
         for name, test in tests.items()
     )
-    used = [point for point in findings.sweep if point.dataset in tests]
-    return Outcome(all_of(parts), measured, _sweep_basis(findings, used))
+    points = [point for point in findings.sweep if point.dataset in tests]
+    return Outcome(all_of(parts), measured, _sweep_basis(findings, points))
 
 
 def zscore_blocks(findings: Findings) -> Outcome:
@@ -254,14 +253,14 @@ def zscore_blocks(findings: Findings) -> Outcome:
     measured = (
         f"contrast rises in {share(sum(parts), len(parts))} cases; mean {number(before)} raw, {number(after)} z-scored"
     )
-    return Outcome(some_of(parts), measured, _basis(findings, cells))
+    return Outcome(some_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def closest_k(findings: Findings) -> Outcome:
     """Judge by the median factor between found and true k on each dataset, on samples that all five can cluster."""
     factors: dict[str, dict[str, list[float]]] = {}
-    used = [cell for cell in findings.cells_of_six if cell.variant.kind != "random" and cell.task != "hac_kest"]
-    for cell in used:
+    cells = [cell for cell in findings.cells_of_six if cell.variant.kind != "random" and cell.task != "hac_kest"]
+    for cell in cells:
         off = abs(math.log(max(cell.values["k"], 1) / cell.variant.classes))
         factors.setdefault(cell.variant.dataset, {}).setdefault(cell.task, []).append(off)
     if not factors:
@@ -274,7 +273,7 @@ def closest_k(findings: Findings) -> Outcome:
     return Outcome(
         most_of(list(won.values())),
         f"closest on {share(sum(won.values()), len(won))} datasets: {where}",
-        _basis(findings, used),
+        findings.basis_of_cells(cells),
     )
 
 
@@ -300,7 +299,7 @@ def _over_sizes(findings: Findings, size_tests: Sequence[SizeTest], noun: str, d
     )
     names = {test.dataset for test in tests}
     cells = [c for c in findings.ok("kmeans_kest") if c.variant.dataset in names and c.variant.kind != "whole"]
-    return Outcome(all_of(parts), measured, _basis(findings, cells))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def affinity_k(findings: Findings) -> Outcome:
@@ -312,11 +311,7 @@ def affinity_k(findings: Findings) -> Outcome:
     parts = [factor >= 3 for factor in factors]
     often = share(sum(parts), len(parts))
     measured = f"k at least 3 times the classes in {often} cells; median factor {number(float(np.median(factors)), 1)}"
-    return Outcome(most_of(parts), measured, _basis(findings, cells))
-
-
-def _basis(findings: Findings, cells: Sequence[Cell]) -> str:
-    return findings.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
+    return Outcome(most_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def _sweep_basis(findings: Findings, points: Sequence[SweepPoint]) -> str:

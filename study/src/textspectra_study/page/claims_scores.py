@@ -18,7 +18,7 @@ from .wording import METRIC_TITLES, number, p_value, share, signed_title, span
 
 KMEANS, HAC, LEIDEN, AFFINITY = "kmeans_kest", "hac_kest", "leiden", "affinity_propagation"
 STRONG = 0.5
-"""From here on a correlation is called strong."""
+"""Correlations of at least this are called strong."""
 
 
 def friedman(findings: Findings) -> Outcome:
@@ -70,11 +70,11 @@ def ranking(metric: str, parts: Callable[[Comparison], list[bool]]) -> Callable[
         test = findings.comparisons[metric]
         if test.p is None:
             return unknown()
-        found = parts(test)
+        checks = parts(test)
         ranks = ", ".join(f"{TITLES[task]} {number(test.ranks[task])}" for task in test.order)
-        true = share(sum(found), len(found))
+        true = share(sum(checks), len(checks))
         measured = f"{true} parts hold; mean ranks {ranks}; critical difference {number(test.critical_difference)}"
-        return Outcome(all_of(found), measured, _blocks_basis(findings, test.blocks))
+        return Outcome(all_of(checks), measured, _blocks_basis(findings, test.blocks))
 
     return judge
 
@@ -211,7 +211,7 @@ def setting(rival: str, worth: Callable[[Worth], Worth], margin: float = 0.0) ->
             ]
             + ["mean k " + ", ".join(f"{number(k, 0)} ({name})" for name, k in clusters.items())]
         )
-        return Outcome(all_of(parts), measured, _cells_basis(findings, cells))
+        return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
     return judge
 
@@ -243,7 +243,7 @@ def cohesion_above_one(findings: Findings) -> Outcome:
         f"{share(sum(poor), len(poor))} with ARI < 0.05"
     )
     parts = [2 * sum(good) > len(good), 2 * sum(poor) > len(poor)]
-    return Outcome(all_of(parts), measured, _cells_basis(findings, cells))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(cells))
 
 
 def cohesion_best(findings: Findings) -> Outcome:
@@ -263,23 +263,32 @@ def cohesion_best(findings: Findings) -> Outcome:
 
 def cohesion_strong(findings: Findings) -> Outcome:
     """Judge by the two correlations."""
-    return _strong(findings, "cohesion_ratio", ("nmi", "homogeneity"), all_of)
+    return _correlation_outcome(findings, "cohesion_ratio", ("nmi", "homogeneity"), _is_strong, all_of)
 
 
 def silhouette_strong(findings: Findings) -> Outcome:
     """Judge by the correlations with all metrics that need the classes."""
-    return _strong(findings, "silhouette", AGREEMENT, most_of)
+    return _correlation_outcome(findings, "silhouette", AGREEMENT, _is_strong, most_of)
 
 
-def _strong(
-    findings: Findings, inner: str, outers: Sequence[str], rule: Callable[[Sequence[bool]], Verdict]
+def _is_strong(correlation: float) -> bool:
+    return correlation >= STRONG
+
+
+def _correlation_outcome(
+    findings: Findings,
+    inner: str,
+    outers: Sequence[str],
+    holds: Callable[[float], bool],
+    rule: Callable[[Sequence[bool]], Verdict],
 ) -> Outcome:
-    found = {outer: findings.correlations_of_six[inner, outer].value for outer in outers}
-    known = {outer: value for outer, value in found.items() if value is not None}
-    if len(known) < len(found):
+    """Judge by the correlations of one intrinsic metric with others."""
+    correlations = {outer: findings.correlations_of_six[inner, outer].value for outer in outers}
+    known = {outer: value for outer, value in correlations.items() if value is not None}
+    if len(known) < len(correlations):
         return unknown()
     values = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(rule([value >= STRONG for value in known.values()]), f"Spearman with {values}", _six_basis(findings))
+    return Outcome(rule([holds(value) for value in known.values()]), f"Spearman with {values}", _six_basis(findings))
 
 
 def cohesion_ari(findings: Findings) -> Outcome:
@@ -293,12 +302,7 @@ def cohesion_ari(findings: Findings) -> Outcome:
 
 def davies_bouldin(findings: Findings) -> Outcome:
     """Judge by the signs of the correlations."""
-    found = {outer: findings.correlations_of_six["davies_bouldin", outer].value for outer in AGREEMENT}
-    known = {outer: value for outer, value in found.items() if value is not None}
-    if len(known) < len(found):
-        return unknown()
-    values = ", ".join(f"{signed_title(outer)} {number(value, 3)}" for outer, value in known.items())
-    return Outcome(most_of([value < 0 for value in known.values()]), f"Spearman with {values}", _six_basis(findings))
+    return _correlation_outcome(findings, "davies_bouldin", AGREEMENT, lambda value: value < 0, most_of)
 
 
 def stackexchange_flat(findings: Findings) -> Outcome:
@@ -310,38 +314,38 @@ def stackexchange_flat(findings: Findings) -> Outcome:
     parts, measured = [], []
     for metric in ("ari", "fowlkes_mallows"):
         for noun, measure in (("highest", max), ("range", lambda values: max(values) - min(values))):
-            here, there = (fmean(measure(_curve(cell, metric)) for cell in cells) for cells in (ours, others))
-            parts.append(here < there)
-            measured.append(f"{METRIC_TITLES[metric]} {noun} {number(here)}, elsewhere {number(there)}")
-    return Outcome(all_of(parts), "; ".join(measured), _cells_basis(findings, findings.profiles))
+            mean, mean_elsewhere = (fmean(measure(_curve(cell, metric)) for cell in cells) for cells in (ours, others))
+            parts.append(mean < mean_elsewhere)
+            measured.append(f"{METRIC_TITLES[metric]} {noun} {number(mean)}, elsewhere {number(mean_elsewhere)}")
+    return Outcome(all_of(parts), "; ".join(measured), findings.basis_of_cells(findings.profiles))
 
 
 def stackexchange_peak(findings: Findings) -> Outcome:
     """Judge by the factor between the estimate and the k with the best silhouette."""
-    parts, measured, used = [], [], []
+    parts, measured, cells = [], [], []
     for cell in findings.profiles:
         points = [point for point in cell.values["points"] if point["silhouette"] is not None]
-        found = findings.estimated_k(cell)
-        if findings.title(cell.variant.dataset) != "StackExchange" or not points or found is None:
+        estimate = findings.estimated_k(cell)
+        if findings.title(cell.variant.dataset) != "StackExchange" or not points or estimate is None:
             continue
         peak = max(points, key=lambda point: point["silhouette"])["k"]
-        parts.append(max(peak, found) <= 1.5 * min(peak, found))
+        parts.append(max(peak, estimate) <= 1.5 * min(peak, estimate))
         beyond = " or more" if peak == points[-1]["k"] else ""  # the end of the grid
         algorithm = "HAC" if cell.task == "profile-hac" else "K-Means"
-        measured.append(f"{cell.model} {algorithm}: k {found}, peak at {peak}{beyond}")
-        used.append(cell)
-    return Outcome(all_of(parts), "; ".join(measured), _cells_basis(findings, used)) if parts else unknown()
+        measured.append(f"{cell.model} {algorithm}: k {estimate}, peak at {peak}{beyond}")
+        cells.append(cell)
+    return Outcome(all_of(parts), "; ".join(measured), findings.basis_of_cells(cells)) if parts else unknown()
 
 
 def cohesion_profile(findings: Findings) -> Outcome:
     """Judge by Spearman's correlation of the two curves."""
-    found = [spearman(*_curves(cell, "cohesion_ratio", "homogeneity")) for cell in findings.profiles]
-    known = [value for value in found if value is not None]
+    correlations = [spearman(*_curves(cell, "cohesion_ratio", "homogeneity")) for cell in findings.profiles]
+    known = [value for value in correlations if value is not None]
     if not known:
         return unknown()
     parts = [value >= 0.9 for value in known]
     measured = f"Spearman of the curves {span(known)}; at least 0.9 in {share(sum(parts), len(parts))}"
-    return Outcome(all_of(parts), measured, _cells_basis(findings, findings.profiles))
+    return Outcome(all_of(parts), measured, findings.basis_of_cells(findings.profiles))
 
 
 def _curve(cell: Cell, metric: str) -> list[float]:
@@ -353,12 +357,8 @@ def _curves(cell: Cell, first: str, second: str) -> tuple[list[float], list[floa
     return [p[first] for p in points], [p[second] for p in points]
 
 
-def _cells_basis(findings: Findings, cells: Sequence[Cell]) -> str:
-    return findings.basis(((cell.variant.dataset, cell.model) for cell in cells), len(cells), "cell")
-
-
 def _six_basis(findings: Findings) -> str:
-    return _cells_basis(findings, findings.cells_of_six)
+    return findings.basis_of_cells(findings.cells_of_six)
 
 
 def _blocks_basis(findings: Findings, blocks: Sequence[Block]) -> str:

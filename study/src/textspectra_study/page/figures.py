@@ -63,8 +63,8 @@ def spectrum_figure(findings: Findings) -> Picture | None:
         right = figure.axes[len(cells)].get_legend_handles_labels()[0]
         figure.legend(handles=[*handles, *right], loc="outside lower center", ncols=5)
 
-    found = listing(f"k = {cell.values['k']} with {cell.model}" for cell in cells)
-    alt = f"Eigenvalues, their normalized differences and the threshold of one dataset: {found}."
+    estimates = listing(f"k = {cell.values['k']} with {cell.model}" for cell in cells)
+    alt = f"Eigenvalues, their normalized differences and the threshold of one dataset: {estimates}."
     return draw("spectrum", alt, (WIDTH, 3.2), paint)
 
 
@@ -166,16 +166,16 @@ def similarity_figure(findings: Findings) -> Picture | None:
     cells = findings.ok("similarity")
     if not cells:
         return None
-    found = {(cell.variant.dataset, cell.model): cell for cell in cells}
-    sets = [name for name in findings.titles if any(name == dataset for dataset, _ in found)]
-    models = [model for model in findings.results.manifest.models if any(model == name for _, name in found)]
+    cell_of = {(cell.variant.dataset, cell.model): cell for cell in cells}
+    sets = [name for name in findings.titles if any(name == dataset for dataset, _ in cell_of)]
+    models = [model for model in findings.results.manifest.models if any(model == name for _, name in cell_of)]
 
     def paint(figure: Any) -> None:
         panels = figure.subplots(len(sets), 2 * len(models), squeeze=False)
         for row, dataset in enumerate(sets):
             for column, model in enumerate(models):
                 pair = panels[row][2 * column : 2 * column + 2]
-                _paint_matrices(pair, found.get((dataset, model)))
+                _paint_matrices(pair, cell_of.get((dataset, model)))
                 if row == 0:
                     pair[0].set_title(f"{model}, raw")
                     pair[1].set_title("z-scored")
@@ -252,7 +252,7 @@ def indistinct_groups(test: Comparison) -> list[list[str]]:
 def correlation_figure(findings: Findings) -> Picture | None:
     """Draw Spearman's correlations of intrinsic and extrinsic metrics: the paper's Figure 3."""
     panels = {"the paper’s six": findings.correlations_of_six, "all algorithms": findings.correlations_of_all}
-    if all(found.value is None for table in panels.values() for found in table.values()):
+    if all(correlation.value is None for table in panels.values() for correlation in table.values()):
         return None
 
     def paint(figure: Any) -> None:
@@ -270,7 +270,7 @@ def _paint_correlations(axes: Any, title: str, table: dict[tuple[str, str], Corr
     outer = [signed_title(metric) for metric in AGREEMENT]
     axes.set_xticks(np.arange(len(outer)) + 0.5, outer, rotation=35, ha="right", rotation_mode="anchor")
     axes.set_yticks(np.arange(len(INTRINSIC)) + 0.5, [signed_title(metric) for metric in INTRINSIC])
-    axes.set_title(f"{title}, n = {max(found.n for found in table.values()):,}")
+    axes.set_title(f"{title}, n = {max(correlation.n for correlation in table.values()):,}")
 
 
 def k_figure(findings: Findings) -> Picture | None:
@@ -297,12 +297,12 @@ def k_figure(findings: Findings) -> Picture | None:
 
 def _paint_boxes(axes: Any, cells: list[Cell]) -> None:
     for place, task in enumerate(WAYS_TO_K):
-        found = [max(cell.values["k"], 1) for cell in cells if cell.task == task]
+        ks = [max(cell.values["k"], 1) for cell in cells if cell.task == task]
         truth = [cell.variant.classes for cell in cells if cell.task == task]
-        if not found:
+        if not ks:
             axes.text(0.02, place, "no result", transform=axes.get_yaxis_transform(), va="center", color=MUTED, size=7)
             continue
-        low, first, middle, third, high = np.quantile(found, [0, 0.25, 0.5, 0.75, 1])
+        low, first, middle, third, high = np.quantile(ks, [0, 0.25, 0.5, 0.75, 1])
         color = K_COLORS.get(task, MUTED)
         axes.plot([low, high], [place] * 2, color=color, linewidth=1)
         axes.plot([first, third], [place] * 2, color=color, linewidth=7, solid_capstyle="butt", alpha=0.55)
@@ -323,9 +323,9 @@ def sizes_figure(findings: Findings) -> Picture | None:
     def paint(figure: Any) -> None:
         panels = figure.subplots(rows, 2, squeeze=False).ravel()
         for axes, name in zip(panels, sets, strict=False):
-            mine = [cell for cell in cells if cell.variant.dataset == name]
-            classes = max(cell.variant.classes for cell in mine)
-            _paint_k_over_sizes(axes, mine, findings.results.manifest.models)
+            cells_of_set = [cell for cell in cells if cell.variant.dataset == name]
+            classes = max(cell.variant.classes for cell in cells_of_set)
+            _paint_k_over_sizes(axes, cells_of_set, findings.results.manifest.models)
             axes.axhline(classes, color=INK, linewidth=1, linestyle="--")
             axes.set(title=f"{findings.title(name)}, {classes} classes", xlabel="rows", ylabel="k", ylim=(0, None))
         for axes in panels[len(sets) :]:
@@ -362,7 +362,7 @@ def profile_figures(findings: Findings) -> list[tuple[Picture, str]]:
 
 
 def _profile_painter(findings: Findings, cells: list[Cell], sets: list[str]) -> Callable[[Any], None]:
-    found = {(cell.variant.dataset, cell.task): cell for cell in cells}
+    cell_of = {(cell.variant.dataset, cell.task): cell for cell in cells}
     columns = {"profile-hac": "HAC", "profile-kmeans": "K-Means"}
 
     def paint(figure: Any) -> None:
@@ -371,8 +371,8 @@ def _profile_painter(findings: Findings, cells: list[Cell], sets: list[str]) -> 
         for row, name in enumerate(sets):
             for axes, (task, title) in zip(panels[row], columns.items(), strict=True):
                 axes.set_title(f"{findings.title(name)}, {title}")
-                if (name, task) in found:
-                    handles = _paint_profile(axes, found[name, task], findings.estimated_k(found[name, task]))
+                if (name, task) in cell_of:
+                    handles = _paint_profile(axes, cell_of[name, task], findings.estimated_k(cell_of[name, task]))
         for axes in panels[-1]:
             axes.set_xlabel("number of clusters k")
         figure.legend(handles=handles, loc="outside lower center", ncols=4)

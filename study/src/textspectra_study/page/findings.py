@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from ..algorithms import DEFAULT, PAPERS_SIX, TITLES
@@ -70,6 +70,11 @@ class Findings:
             which = f"all datasets but {missing[0]}" if missing else f"all {len(sets)} datasets"
         return f"{which}; {listing(models)} ({count(n, noun, plural)})"
 
+    def basis_of_cells(self, cells: Sequence[Cell]) -> str:
+        """Name the datasets and models behind some cells; a cell that occurs more than once is counted once."""
+        distinct = {(cell.variant, cell.model, cell.task) for cell in cells}
+        return self.basis(((variant.dataset, model) for variant, model, _ in distinct), len(distinct), "cell")
+
     @cached_property
     def blocks(self) -> list[Block]:
         """Return the cells of the algorithms, one block per variant and model."""
@@ -117,11 +122,11 @@ class Findings:
 
     def default_errors(self, points: Iterable[SweepPoint]) -> dict[str, list[float]]:
         """Return the relative errors of k by default, by dataset, on the samples and models of some points."""
-        used = {(point.dataset, point.model, point.size) for point in points}
+        samples = {(point.dataset, point.model, point.size) for point in points}
         errors: dict[str, list[float]] = defaultdict(list)
         for cell in self.ok(DEFAULT):
             variant = cell.variant
-            if variant.kind != "random" and (variant.dataset, cell.model, variant.size) in used:
+            if variant.kind != "random" and (variant.dataset, cell.model, variant.size) in samples:
                 errors[variant.dataset].append(float(cell.values["k_relative_error"]))
         return errors
 
@@ -148,8 +153,8 @@ class Findings:
     @cached_property
     def zscore_by_dataset(self) -> dict[str, PairTest]:
         """Return the same test for each dataset."""
-        found = {name: zscore_test(p for p in self.sweep if p.dataset == name) for name in self.titles}
-        return {name: test for name, test in found.items() if test is not None}
+        tests = {name: zscore_test(p for p in self.sweep if p.dataset == name) for name in self.titles}
+        return {name: test for name, test in tests.items() if test is not None}
 
     @cached_property
     def profiles(self) -> list[Cell]:
@@ -158,7 +163,7 @@ class Findings:
 
     def estimated_k(self, profile: Cell) -> int | None:
         """Return the paper's estimate for the variant and model of a profile, or None if that cell has no numbers."""
-        found = [
+        cells = [
             cell for cell in self.ok("kmeans_kest") if (cell.variant, cell.model) == (profile.variant, profile.model)
         ]
-        return int(found[0].values["k"]) if found else None
+        return int(cells[0].values["k"]) if cells else None

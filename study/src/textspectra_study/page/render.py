@@ -102,8 +102,8 @@ def to_html(title: str, blocks: Sequence[Block]) -> str:
     from jinja2 import Environment, PackageLoader
     from markupsafe import Markup
 
-    def picture(one: Picture) -> Markup:
-        return Markup(inline(one, THEME))  # noqa: S704 - drawn by us; matplotlib escapes the texts in it
+    def picture(figure: Picture) -> Markup:
+        return Markup(inline(figure, THEME))  # noqa: S704 - drawn by us; matplotlib escapes the texts in it
 
     environment = Environment(
         loader=PackageLoader(__package__, "assets"), autoescape=True, trim_blocks=True, lstrip_blocks=True

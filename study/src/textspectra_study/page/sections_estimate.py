@@ -79,14 +79,14 @@ def _dataset_rows(facts: DatasetFacts) -> list[Row]:
             facts.source,
         )
     )
-    theirs = paper.DATASETS.get(facts.title)
-    if theirs is None:
+    paper_facts = paper.DATASETS.get(facts.title)
+    if paper_facts is None:
         return [ours]
     printed = (
-        f"{theirs.instances:,}",
-        f"{theirs.classes:,}",
-        number(theirs.mean_words),
-        number(theirs.imbalance, 3),
+        f"{paper_facts.instances:,}",
+        f"{paper_facts.classes:,}",
+        number(paper_facts.mean_words),
+        number(paper_facts.imbalance, 3),
     )
     return [ours, Row(("in the paper", *printed, "Table 1"), from_paper=True)]
 
@@ -198,7 +198,7 @@ def _by_setting(
         ]
         if seconds:
             cells.append(number(fmean(point.seconds for point in cluster), 1))
-        rows.append(Row([*cells, *(number(mean_error(some)) if some else NOTHING for some in of_sets)]))
+        rows.append(Row([*cells, *(number(mean_error(of_set)) if of_set else NOTHING for of_set in of_sets)]))
     rows += _default_row(findings, points, [NOTHING] * (1 + seconds), sets)
     time = ("Seconds",) if seconds else ()
     columns = (sign, "Mean RE of k", "Without an answer", *time, *map(findings.title, sets))

@@ -81,15 +81,15 @@ def _headlines(findings: Findings) -> list[Text]:
         cells = {
             task: [block.cells[task] for block in blocks if task in block.cells] for task in (*PAPERS_SIX, DEFAULT)
         }
-        found = {task: summarize(of_task, metric) for task, of_task in cells.items()}
-        means = {task: value.mean for task, value in found.items() if value is not None}
+        scores = {task: summarize(of_task, metric) for task, of_task in cells.items()}
+        means = {task: value.mean for task, value in scores.items() if value is not None}
         default = means.pop(DEFAULT, None)
         if means:
             winner = best(means, key=lambda task: means[task])
-            theirs = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
+            paper_winner = best(PAPERS_SIX, key=lambda task: paper.OVERALL[task][metric])
             lines.append(
                 f"{name} among the paper’s six algorithms: {TITLES[winner]}, {number(means[winner])} (in the paper: "
-                f"{TITLES[theirs]}, {number(paper.OVERALL[theirs][metric])}). textspectra’s default has "
+                f"{TITLES[paper_winner]}, {number(paper.OVERALL[paper_winner][metric])}). textspectra’s default has "
                 f"{number(default)}."
             )
     return lines
@@ -181,7 +181,7 @@ def again(findings: Findings) -> list[Block]:
     """Return versions, files and commands."""
     manifest = findings.results.manifest
     sets = ",".join(facts.name for facts in manifest.datasets)
-    installed = [f"{name} {found}" for name, found in manifest.versions.items() if found != "not installed"]
+    installed = [f"{name} {version}" for name, version in manifest.versions.items() if version != "not installed"]
     return [
         Heading(2, "Run it again"),
         Code(

@@ -71,28 +71,28 @@ def overall(findings: Findings) -> list[Block]:
 def _scores_table(caption: str, cells: Mapping[str, Sequence[Cell]], *, marked: bool = True) -> Table:
     scores = {task: {metric: summarize(cells[task], metric) for metric in ORDER} for task in TITLES}
     printed = {task: {metric: paper.OVERALL[task].get(metric) for metric in ORDER} for task in PAPERS_SIX}
-    means = {task: {m: found.mean if found else None for m, found in row.items()} for task, row in scores.items()}
-    ours, theirs = _extremes(means), _extremes(printed)
+    means = {task: {m: score.mean if score else None for m, score in row.items()} for task, row in scores.items()}
+    extremes, paper_extremes = _extremes(means), _extremes(printed)
     rows = []
     for task in TITLES:
         n = sum(cell.ok for cell in cells[task])
         compared = marked and task in PAPERS_SIX
-        columns = [_marked(_score(scores[task][m], n), means[task][m], ours[m], compared) for m in ORDER]
+        columns = [_marked(_score(scores[task][m], n), means[task][m], extremes[m], compared) for m in ORDER]
         rows.append(Row([TITLES[task], f"{n:,}", *columns]))
         if task in PAPERS_SIX:
-            values = [_marked(number(printed[task][m], 3), printed[task][m], theirs[m], True) for m in ORDER]
+            values = [_marked(number(printed[task][m], 3), printed[task][m], paper_extremes[m], True) for m in ORDER]
             rows.append(Row(["in the paper", f"{paper.N_BLOCKS}", *values], from_paper=True))
     return Table(caption, ("Algorithm", "Cells", *COLUMNS), rows)
 
 
 def _extremes(table: Mapping[str, Mapping[str, float | None]]) -> dict[str, tuple[float | None, float | None]]:
     """Return the best and the worst value of the paper's six algorithms by each metric."""
-    found = {}
+    extremes = {}
     for metric in ORDER:
         column = [table[task][metric] for task in PAPERS_SIX]
         lowest = metric in LOWER_IS_BETTER
-        found[metric] = (best(column, lowest=lowest), best(column, lowest=not lowest))
-    return found
+        extremes[metric] = (best(column, lowest=lowest), best(column, lowest=not lowest))
+    return extremes
 
 
 def _marked(text: str, value: float | None, ends: tuple[float | None, float | None], of_six: bool) -> Text:
@@ -101,12 +101,12 @@ def _marked(text: str, value: float | None, ends: tuple[float | None, float | No
     return Span(text, "strong" if value == ends[0] else "em" if value == ends[1] else "plain")
 
 
-def _score(found: Score | None, n: int) -> str:
-    if found is None:
+def _score(score: Score | None, n: int) -> str:
+    if score is None:
         return NOTHING
-    spread = "" if found.deviation is None else f" ± {number(found.deviation)}"
-    of = "" if found.n == n else f" (n = {found.n:,})"
-    return f"{number(found.mean, 3)}{spread}{of}"
+    spread = "" if score.deviation is None else f" ± {number(score.deviation)}"
+    of = "" if score.n == n else f" (n = {score.n:,})"
+    return f"{number(score.mean, 3)}{spread}{of}"
 
 
 def ranks(findings: Findings) -> list[Block]:
@@ -251,8 +251,8 @@ def _scores_by_size(findings: Findings, columns: Sequence[int]) -> Iterator[Row]
             cells = [c for c in findings.ok(task) if c.variant.dataset == dataset and c.variant.kind != "whole"]
             scored = []
             for size in columns:
-                found = [summarize([c for c in cells if c.variant.size == size], m) for m in ("ari", "cohesion_ratio")]
-                scored.append(" / ".join(number(each.mean) for each in found if each) or NOTHING)
+                scores = [summarize([c for c in cells if c.variant.size == size], m) for m in ("ari", "cohesion_ratio")]
+                scored.append(" / ".join(number(score.mean) for score in scores if score) or NOTHING)
             if cells:
                 yield Row([findings.title(dataset), TITLES[task], *scored])
 

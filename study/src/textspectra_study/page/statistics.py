@@ -16,7 +16,7 @@ from ..results import EXTRINSIC, INTRINSIC, LOWER_IS_BETTER, Cell, Results
 
 ALPHA = 0.05
 MIN_BLOCKS = 5
-"""A rank test needs at least so many blocks or pairs."""
+"""A rank test needs at least this many blocks or pairs."""
 
 AGREEMENT = (*EXTRINSIC, "k_relative_error")
 """The metrics that need the classes."""
@@ -184,14 +184,14 @@ def correlations(cells: Iterable[Cell]) -> dict[tuple[str, str], Correlation]:
     Metrics that are better when lower (Davies-Bouldin, the relative error of k) are negated.
     """
     cells = list(cells)
-    found = {}
+    table = {}
     for inner in INTRINSIC:
         for outer in AGREEMENT:
             both = [(score(cell, inner), score(cell, outer)) for cell in cells]
             points = np.array([pair for pair in both if None not in pair], float).reshape(-1, 2)
             signs = [-1 if metric in LOWER_IS_BETTER else 1 for metric in (inner, outer)]
-            found[inner, outer] = Correlation(spearman(*(points * signs).T), len(points))
-    return found
+            table[inner, outer] = Correlation(spearman(*(points * signs).T), len(points))
+    return table
 
 
 def spearman(x: Sequence[float], y: Sequence[float]) -> float | None:

@@ -112,14 +112,14 @@ def write_page(results: Results, folder: Path) -> list[Path]:
         **pictures,
     }
     make_folder(folder / FIGURES)
-    there = {path: _is_ours(path) for path in (folder / FIGURES).glob("*.svg")}
-    foreign = [path for path, ours in there.items() if path in pictures and not ours]
+    figures = {path: _is_ours(path) for path in (folder / FIGURES).glob("*.svg")}
+    foreign = [path for path, ours in figures.items() if path in pictures and not ours]
     if foreign:
         raise UsageError(f"{foreign[0]} exists and is not a figure of a study; choose another folder.")
     for path, content in reversed(contents.items()):  # the page comes last, when all files it links to exist
         with whole_file(path) as stream:
             stream.write(content.encode("utf-8"))
-    for path, ours in there.items():
+    for path, ours in figures.items():
         if ours and path not in pictures:
             path.unlink()
     return list(contents)
