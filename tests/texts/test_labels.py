@@ -162,7 +162,7 @@ def test_one_text_with_two_labels_is_in_the_group_of_most_of_its_rows():
 def test_labels_that_the_vectors_do_not_show_are_noted():
     labels = np.random.default_rng(1).permutation(NAMES)
     (note,) = ts.describe_texts(TEXTS, labels, embeddings=X).notes
-    assert re.fullmatch(r"By their vectors, \d\d % of the texts fall into their own group; new .*", note)
+    assert re.fullmatch(r"By their vectors, \d\d% of the texts fall into their own group; new .*", note)
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), min_size=1))

@@ -125,7 +125,7 @@ def contrast(similarities: Array, classes: NDArray[np.intp]) -> float:
 
     Examples
     --------
-    >>> contrast(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], np.float32), np.array([0, 0, 1])).round(3)
+    >>> round(contrast(np.array([[1, 1, 0], [1, 1, 0], [0, 0, 1]], np.float32), np.array([0, 0, 1])), 3)
     2.121
     """
     same = classes[:, None] == classes

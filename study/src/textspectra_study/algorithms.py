@@ -32,6 +32,9 @@ EIGENGAP_SAMPLES, EIGENGAP_ROWS = 10, 1000
 
 SILHOUETTE_ROWS, SILHOUETTE_STEPS, SILHOUETTE_HIGHEST = 2000, 20, 250
 
+REFERENCE_ROWS = 20_000
+"""References whose k hardly depends on the sample size are left out on larger samples."""
+
 Array = NDArray[np.float32]
 
 
@@ -162,12 +165,12 @@ ALGORITHMS = {
     "kmeans_kest": Algorithm("K-Means (k-est)", _at(plain_kmeans, paper_k)),
     "hac_kest": Algorithm("HAC (k-est)", _at(AutoAgglomerative, paper_k)),
     DEFAULT: Algorithm("Default", by_default),
-    "kmeans_auto": Algorithm("K-Means (auto k)", _at(plain_kmeans, auto_k)),
-    "hac_auto": Algorithm("HAC (auto k)", _at(AutoAgglomerative, auto_k)),
+    "kmeans_auto": Algorithm("K-Means (auto k)", _at(plain_kmeans, auto_k), max_rows=REFERENCE_ROWS),
+    "hac_auto": Algorithm("HAC (auto k)", _at(AutoAgglomerative, auto_k), max_rows=REFERENCE_ROWS),
     "kmeans_true": Algorithm("K-Means (true k)", _at(plain_kmeans, true_k)),
-    "hac_true": Algorithm("HAC (true k)", _at(AutoAgglomerative, true_k)),
-    "kmeans_eigengap": Algorithm("K-Means (eigengap k)", _at(plain_kmeans, eigengap_k)),
-    "kmeans_silhouette": Algorithm("K-Means (silhouette k)", _at(plain_kmeans, silhouette_k)),
+    "hac_true": Algorithm("HAC (true k)", _at(AutoAgglomerative, true_k), max_rows=REFERENCE_ROWS),
+    "kmeans_eigengap": Algorithm("K-Means (eigengap k)", _at(plain_kmeans, eigengap_k), max_rows=REFERENCE_ROWS),
+    "kmeans_silhouette": Algorithm("K-Means (silhouette k)", _at(plain_kmeans, silhouette_k), max_rows=REFERENCE_ROWS),
     "kmeans_constant": Algorithm(f"K-Means (k = {CONSTANT})", _at(plain_kmeans, constant_k)),
     "hdbscan_knn": _rival("hdbscan_knn"),
     "leiden_knn": _rival("leiden_knn"),
