@@ -157,7 +157,7 @@ def test_an_empty_study_has_a_page_that_says_so(tmp_path):
     write_page(empty, tmp_path)
     text = (tmp_path / "README.md").read_text()
     assert "not complete: 0 of 120 cells are finished" in text
-    assert f"{len(CLAIMS)} not enough data" in text
+    assert f"0 of {len(CLAIMS)} claims of the paper were tested. There is not enough data for the other" in text
     assert list((tmp_path / "figures").iterdir()) == []
 
 

@@ -27,6 +27,7 @@ WAYS_TO_K = (
     "leiden",
     "kmeans_kest",
     DEFAULT,
+    "kmeans_constant",
     "kmeans_eigengap",
     "kmeans_silhouette",
     "hdbscan_knn",

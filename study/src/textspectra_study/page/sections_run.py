@@ -54,11 +54,13 @@ def summary(findings: Findings, claims: Sequence[JudgedClaim]) -> list[Block]:
         )
     tally = Counter(claim.outcome.verdict for claim in claims)
     judged = len(claims) - tally["not enough data"]
-    sentence: list[str | Span] = [f"{judged} of {len(claims)} claims of the paper were tested: "]
+    verdicts: list[str | Span] = []
     for verdict, style in STYLES.items():
-        if tally[verdict]:
-            sentence += [Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style), ", "]
-    return [*blocks, Paragraph((*sentence[:-1], ".")), Bullets(_headlines(findings))]
+        if tally[verdict] and verdict != "not enough data":
+            verdicts += [", " if verdicts else ": ", Span(f"{tally[verdict]} {_many(verdict, tally[verdict])}", style)]
+    rest = f" There is not enough data for the other {len(claims) - judged}." if judged < len(claims) else ""
+    sentence = (f"{judged} of {len(claims)} claims of the paper were tested", *verdicts, f".{rest}")
+    return [*blocks, Paragraph(sentence), Bullets(_headlines(findings))]
 
 
 def _many(verdict: Verdict, n: int) -> str:
