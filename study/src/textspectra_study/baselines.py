@@ -190,8 +190,8 @@ BASELINES = {
     "optics": Baseline("OPTICS", _optics, ("scikit-learn",), 12_000),
     "affinity_propagation": Baseline("Aff. Prop.", _affinity_propagation, ("scikit-learn",), 12_000),
     "leiden": Baseline("Leiden", _leiden, ("igraph",), 12_000),
-    "hdbscan_knn": Baseline("HDBSCAN (neighbors)", _hdbscan_knn, ("pynndescent", "scikit-learn"), 350_000),
-    "leiden_knn": Baseline("Leiden (neighbors)", _leiden_knn, ("igraph", "pynndescent"), 350_000),
-    "evoc": Baseline("EVoC", _evoc, ("evoc",), 350_000),
+    "hdbscan_knn": Baseline("HDBSCAN (neighbors)", _hdbscan_knn, ("pynndescent", "scikit-learn"), 100_000),
+    "leiden_knn": Baseline("Leiden (neighbors)", _leiden_knn, ("igraph", "pynndescent"), 100_000),
+    "evoc": Baseline("EVoC", _evoc, ("evoc",), 100_000),
     "umap_hdbscan": Baseline("UMAP + HDBSCAN", _umap_hdbscan, ("scikit-learn", "umap-learn"), 5_000),
 }
