@@ -83,7 +83,7 @@ def test_the_papers_models_are_one_name_and_need_their_weights(command, data, mo
 def test_a_plan_says_time_memory_and_disk(command, data, tmp_path):
     measured = tmp_path / "resources.csv"
     header = "dataset,kind,size,model,task,status,seconds,peak_mb"
-    measured.write_text(f"{header}\na,whole,60,m,optics,ok,7200,5000\na,whole,60,m,leiden,timed out after 9 s,0,0\n")
+    measured.write_text(f"{header}\na,whole,60,m,optics,ok,7200,5120\na,whole,60,m,leiden,timed out after 9 s,0,0\n")
     said = command("plan", "s", "--data", data, "--jobs", "2", "--measured", measured).splitlines()
     n = len(TASKS)
     assert said[0] == f"{n} of {n} cells are left to compute."

@@ -33,7 +33,7 @@ EIGENGAP_SAMPLES, EIGENGAP_ROWS = 10, 1000
 SILHOUETTE_ROWS, SILHOUETTE_STEPS, SILHOUETTE_HIGHEST = 2000, 20, 250
 
 REFERENCE_ROWS = 20_000
-"""References whose k hardly depends on the sample size are left out on larger samples."""
+"""Larger samples are skipped for references that answer no question about the sample size."""
 
 Array = NDArray[np.float32]
 

@@ -28,7 +28,7 @@ PLAN_OPTIONS = (
         "--data",
         metavar="FOLDER",
         type=click.Path(path_type=Path),
-        help="Folder of files with the columns text and label. [default: $TEXTSPECTRA_DATA, or the Hugging Face Hub]",
+        help="Folder of files with the columns text and label. [default: $TEXTSPECTRA_DATA, or the Hugging Face hub]",
     ),
     click.option(
         "--sets",
@@ -179,13 +179,13 @@ def plan_command(
     for model, (texts, seconds) in forecast.embedding.items():
         click.echo(f"Embedding: {texts:,} texts with {model}, about {_duration(seconds)}.")
     if forecast.slowest[0]:
-        time_alone, memory_alone = _duration(forecast.slowest[1]), f"{forecast.largest[1] / 1e3:.1f} GB"
+        time_alone, memory_alone = _duration(forecast.slowest[1]), f"{forecast.largest[1] / 1024:.1f} GB"
         click.echo(
             f"Time: about {_duration(forecast.seconds)} for the cells; the slowest, {forecast.slowest[0]}, takes "
             f"{time_alone}."
         )
         click.echo(
-            f"Memory: up to {forecast.megabytes / 1e3:.1f} GB; the largest cell, {forecast.largest[0]}, needs "
+            f"Memory: up to {forecast.megabytes / 1024:.1f} GB; the largest cell, {forecast.largest[0]}, needs "
             f"{memory_alone}."
         )
         also = "and about as much for the cache of embeddings"

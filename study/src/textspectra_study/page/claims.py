@@ -54,7 +54,8 @@ RULES = {
     ),
     "error_sizes": Rule("Kruskal-Wallis p ≥ 0.05 on every sampled dataset", estimate.error_sizes),
     "cohesion_range": Rule(
-        "ρ is defined and 0 ≤ ρ ≤ 1 / μ_G for every clustering; negative cosines count as 0",
+        "ρ is defined and 0 ≤ ρ ≤ 1 / μ_G for every clustering; negative cosines count as 0, so it follows from the "
+        "definition",
         cohesion.cohesion_range,
     ),
     "cohesion_singletons": Rule(
@@ -79,7 +80,8 @@ RULES = {
     ),
     "mutual_information": Rule(
         "log ρ is within 0.1 of the PMI for every clustering if each pair counts as similar with a probability equal "
-        "to its similarity; Spearman of ρ and the PMI is ≥ 0.9 if the most similar 5% of the pairs count as similar",
+        "to its similarity (by definition, except for clusters of one row); Spearman of ρ and the PMI is ≥ 0.9 if the "
+        "most similar 5% of the pairs count as similar",
         cohesion.mutual_information,
     ),
     "cohesion_shape": Rule(

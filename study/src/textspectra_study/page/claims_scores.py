@@ -29,7 +29,7 @@ def friedman(findings: Findings) -> Outcome:
     parts = [test.p is not None and test.p < 0.001 for test in tests]
     weakest = max(tests, key=lambda test: test.p or 0)
     measured = (
-        f"p < 0.001 on {share(sum(parts), len(parts))} metrics; the largest is for {METRIC_TITLES[weakest.metric]}: "
+        f"p < 0.001 on {share(sum(parts), len(parts))} metrics; the largest p is for {METRIC_TITLES[weakest.metric]}: "
         f"{p_value(weakest.p)}"
     )
     return Outcome(all_of(parts), measured, _blocks_basis(findings, weakest.blocks))

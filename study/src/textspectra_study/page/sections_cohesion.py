@@ -70,8 +70,9 @@ def readings(findings: Findings) -> list[Block]:
         Heading(2, "Readings of the Cohesion Ratio"),
         Paragraph(
             "Up to 2,000 rows of one sample of each dataset with each model. μ_G is the mean similarity of all pairs, "
-            "μ_I that of pairs inside clusters, and ρ = μ_I / μ_G. Labels are permuted 99 times. PMI is the pointwise "
-            "mutual information of “two rows are similar” and “they share a cluster”."
+            "μ_I is the mean similarity of pairs inside clusters, and ρ = μ_I / μ_G. Labels are permuted 99 times. "
+            "PMI is the pointwise mutual information between two events: two rows are similar, and they share a "
+            "cluster."
         ),
         Table("Means over datasets and models.", ("Clusters of", "Cells", *READINGS.values()), rows),
     ]

@@ -39,12 +39,12 @@ def overall(findings: Findings) -> list[Block]:
                 " and the worst is ",
                 Span("italic", "em"),
                 ", also in the paper’s rows (the paper marks HAC’s error of k as the best, but K-Means’ is lower). RE "
-                "of k (relative error) and DBI are better when lower. ρ grows with the number of clusters, so its best "
-                "value is no evidence of better clusters. After the six come textspectra’s default (its own k, refined "
-                "groups) and reference algorithms. The words in parentheses say where k comes from: “k-est” is the "
-                "paper’s rule, “auto k” is estimate_k, “true k” is the number of classes, “eigengap k” and "
-                "“silhouette k” are the maxima of those criteria. “Neighbors” means that the algorithm runs on a graph "
-                "of 15 nearest neighbors, so it clusters larger samples. Noise is scored as one more cluster.",
+                "of k (relative error) and DBI are better when lower. ρ grows with the number of clusters, so a "
+                "higher value does not mean better clusters. After the six come textspectra’s default (its own k, "
+                "refined groups) and reference algorithms. The words in parentheses say where k comes from: “k-est” "
+                "is the paper’s rule, “auto k” is estimate_k, “true k” is the number of classes, “eigengap k” and "
+                "“silhouette k” are the maxima of those criteria. “Neighbors” means that the algorithm runs on a "
+                "graph of 15 nearest neighbors, so it clusters larger samples. Noise is scored as one more cluster.",
             )
         ),
         Paragraph(

@@ -14,13 +14,12 @@ RULES = (
     "are. A claim about most cases holds if more than half are true, and in part if at least a third are. A claim "
     "about some cases holds if one is true. The column “Holds if” defines words such as “strong”, “close” or “rare”. "
     "The rules were fixed before the numbers were known, with exceptions that were made when part of the numbers was "
-    "known: claims that compare the six algorithms use blocks in which all six have numbers; the terms of the "
+    "known: claims that compare the six algorithms use only blocks in which all six have numbers; the terms of the "
     "divergence are judged where the paper says that the first dominates; “tend to” means most cases; the range of ρ "
-    "assumes similarities in [0, 1], as the paper does; the gain in speed is judged by the formulas, too; "
-    "similarities of a row with itself do not count as contrast; the mutual information is exact instead of one "
-    "random draw; and the effect of clusters of one row is separated from that of the rows they leave. Three claims "
-    "were added then: the error of k over sizes, Affinity Propagation by completeness, and the time with many "
-    "clusters."
+    "assumes similarities in [0, 1], as the paper does; the gain in speed is judged by the formulas as well; the "
+    "contrast leaves out the similarity of a row to itself; the mutual information is exact instead of one random "
+    "draw; and clusters of one row are judged by how they change the ρ of the other rows. Three claims were added at "
+    "that point: the error of k over sizes, Affinity Propagation by completeness, and the time with many clusters."
 )
 
 
